@@ -32,21 +32,21 @@ class Match {
   Match(const Setting& setting, const std::string& operation, std::ptrdiff_t bytes)
       : setting_(setting),
         problem_(operation, bytes),
-        contest_([this](int round) { problem_.prepare(round); },
-                 [this] { return problem_.wrong(); }) {
+        comparison_([this](int round) { problem_.prepare(round); },
+                    [this] { return problem_.wrong(); }) {
     const std::string call = operation == "barrier"  ? "MPI_Barrier"
                              : operation == "reduce" ? "MPI_Reduce"
                                                      : "MPI_Allreduce";
-    contest_.add(problem_.mpi(call, "mpi"));
+    comparison_.add(problem_.mpi(call, "mpi"));
     if (bench::is_wanted(call + ", again", setting.ways)) {
-      contest_.add(problem_.mpi(call + ", again", "null"));
+      comparison_.add(problem_.mpi(call + ", again", "null"));
     }
     for (const auto& method : setting.methods) add_ours(method);
   }
 
   void run() {
-    bench::measure(contest_, problem_, setting_.effort);
-    contest_.print([this](bench::JsonLine& line) {
+    bench::measure(comparison_, problem_, setting_.effort);
+    comparison_.print([this](bench::JsonLine& line) {
       problem_.describe(line, setting_.nodes_text);
       line.number("nodes", setting_.num_nodes).text("waiting", setting_.waiting);
     });
@@ -69,7 +69,7 @@ class Match {
       return;
     }
     Reduction& reduction = reductions_.back();
-    auto& contender = contest_.add({method, "ours", [this, &reduction] { reduce(reduction); }});
+    auto& contender = comparison_.add({method, "ours", [this, &reduction] { reduce(reduction); }});
     contender.checked = problem_.operation() != "barrier";
     contender.buffer_bytes = reduction.buffer_bytes();
     if (method == "auto") contender.chosen = reduction.method();
@@ -89,7 +89,7 @@ class Match {
   const Setting& setting_;
   ReductionProblem problem_;
   std::deque<Reduction> reductions_;
-  bench::Contest contest_;
+  bench::Comparison comparison_;
 };
 
 void run_all(const Comm& comm, const bench::Arguments& args) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "words.hpp"
 
 namespace bench {
@@ -103,10 +103,11 @@ class ReductionProblem {
   double reduces_ = 0;
 };
 
-/// Times the contest as the problem needs: many calls are ten turns of a tenth of them, added up.
-inline void measure(Contest& contest, const ReductionProblem& problem, const Effort& effort) {
-  if (problem.operation() != "many") return contest.measure(effort);
-  contest.measure_calls(10, ReductionProblem::many_calls / 10);
+/// Times the comparison as the problem needs: many calls are ten turns of a tenth of them, added
+/// up.
+inline void measure(Comparison& comparison, const ReductionProblem& problem, const Effort& effort) {
+  if (problem.operation() != "many") return comparison.measure(effort);
+  comparison.measure_calls(10, ReductionProblem::many_calls / 10);
 }
 
 }  // namespace bench

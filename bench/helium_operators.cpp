@@ -45,7 +45,7 @@ Numbers unknowns_of(const HeliumOperator& helium, const Wave& wave) {
 }
 
 /// What is compared, ours first; each in turn.
-struct Contest {
+struct Comparison {
   std::string problem;
   std::vector<std::string> entries{};
   std::vector<std::function<Numbers()>> runs{};
@@ -107,14 +107,14 @@ void run(const bench::MpiProgram&, const bench::Arguments& args) {
     return std::string(what) + ", " + std::to_string(helium.h0().size()) + " unknowns";
   };
 
-  Contest ground{problem("ground state")};
+  Comparison ground{problem("ground state")};
   ground.tolerance = 10 * ground_tolerance;
   ground.error = [&](const Numbers& f) { return residual(helium.h0(), f); };
   ground.entries.push_back("tailrace");
   ground.runs.push_back([&] {
     return helium.unknowns(find_ground_state(hamiltonian, ground_tolerance, 20000).wave.data());
   });
-  Contest moved{problem((std::to_string(steps) + " steps in a field").c_str())};
+  Comparison moved{problem((std::to_string(steps) + " steps in a field").c_str())};
   moved.tolerance = wave_tolerance;
   Wave start = find_ground_state(hamiltonian, 1e-12, 20000).wave;
   start.resize(2 * start.size());

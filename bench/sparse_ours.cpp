@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "driver.hpp"
-#include "sparse_contest.hpp"
+#include "sparse_comparison.hpp"
 #include "tailrace/sparse.hpp"
 
 namespace {

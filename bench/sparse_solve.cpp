@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // x = U^-1 L^-1 b with the factors of ILU(0): IncompleteLu in double and in single precision, row
 // after row, and PETSc's MatSolve where it was found, in turn. CPU time of the thread.
-#include "sparse_contest.hpp"
+#include "sparse_comparison.hpp"
 #include "tailrace/more/incomplete_lu.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that includes point one way, and counts those of private headers across components.
+"""Checks that includes point one way, that headers across components are public, and how many types
+the public headers define.
 
 The order is chooser <- core <- {layout, tune} <- move <- {model, file <- store, fft} <- server <-
 {apps, bindings, plugins}. `trace` needs only core, `tune` only core and trace. The kernels `dense`
@@ -10,7 +11,8 @@ from a component above it, or on the same level, is an error.
 
 Applications, bindings and plug-ins use public headers. PRIVATE holds how many private headers of
 other components each still includes; a larger number is an error, and so is a smaller one that the
-table does not hold yet.
+table does not hold yet. TYPES holds how many types users may have to learn; a change that raises a
+number gives its reason there.
 """
 
 import re
@@ -45,43 +47,57 @@ LISTED = {("file", "file_back_ends/entries.hpp")}
 ABOVE = ("apps/", "bench/", "plugins/", "bindings/", "file_back_ends/")
 
 # How many private headers of other components are included from here.
-PRIVATE = {"apps": 46, "bindings": 16, "plugins": 31}
+PRIVATE = {"apps": 0, "bindings": 0, "plugins": 13}
+
+# How many classes, structures and enumerations the public headers define at most: those of
+# include/tailrace, and those of all, with more/ and the kernels. Nested types, aliases and what is
+# in `detail` do not count.
+TYPES = {"front": 37, "all": 142}
 
 # The component of each public header, tailrace/NAME.hpp or tailrace/more/NAME.hpp.
 PUBLIC = {
+    "agreed_error": "core",
     "attributes": "store",
     "block_incomplete_lu": "sparse",
-    "comm": "core",
-    "dist_matrix": "krylov",
-    "krylov": "krylov",
-    "dense": "dense",
-    "error": "core",
-    "method_info": "core",
-    "lanes": "core",
     "box": "layout",
-    "layout": "layout",
-    "plan": "move",
+    "buffer": "core",
+    "comm": "core",
+    "dense": "dense",
+    "dist_matrix": "krylov",
+    "error": "core",
     "exchange": "move",
-    "node_array": "move",
     "fft": "fft",
+    "fft_stages": "fft",
+    "file": "file",
     "file_contents": "store",
     "fused": "fft",
-    "incomplete_lu": "sparse",
-    "item_type": "store",
-    "file": "file",
     "hints": "file",
+    "incomplete_lu": "sparse",
     "input": "store",
+    "item_type": "store",
+    "krylov": "krylov",
+    "lanes": "core",
+    "launched_alone": "core",
+    "layout": "layout",
     "link_load": "model",
+    "list_of": "layout",
     "log": "core",
+    "memory_rates": "move",
+    "method_info": "core",
+    "nearest_word": "core",
+    "node_array": "move",
+    "node_board": "move",
     "node_map": "core",
     "output": "store",
     "output_options": "store",
     "output_statistics": "store",
+    "owned": "core",
     "pgesv": "pdense",
-    "list_of": "layout",
+    "plan": "move",
     "process_grid": "layout",
     "reduction": "move",
     "reduction_tally": "move",
+    "reduction_task": "move",
     "session": "server",
     "sparse": "sparse",
     "stage": "server",
@@ -89,6 +105,9 @@ PUBLIC = {
     "stream_options": "server",
     "trace": "trace",
     "tune": "tune",
+    "verify": "store",
+    "whole_file": "core",
+    "write_behind": "file",
     "xdmf": "store",
 }
 
@@ -162,7 +181,50 @@ def private_includes() -> list[str]:
     return found
 
 
+COMMENT_OR_TEXT = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^\s*#[^\n]*', re.DOTALL | re.MULTILINE
+)
+NAMESPACE = re.compile(r"\bnamespace\s+([\w:]*)$")
+TYPE = re.compile(
+    r"^(?:template\s*<.*>\s*)?(?:class|struct|enum)\s+(?:class\s+)?(\w+)(?:\s+final)?\s*(?::.*)?$",
+    re.DOTALL,
+)
+
+
+def types_of(text: str) -> list[str]:
+    """Return the types that a header defines in namespaces for users."""
+    found: list[str] = []
+    scopes: list[str | None] = []  # names of namespaces; None: another brace
+    begin = 0
+    text = COMMENT_OR_TEXT.sub("", text)
+    for mark in re.finditer(r"[{};]", text):
+        head = text[begin : mark.start()].strip()
+        begin = mark.end()
+        if mark[0] == "}":
+            scopes.pop()
+        if mark[0] != "{":
+            continue
+        space = NAMESPACE.search(head)
+        defined = TYPE.match(head)
+        if defined and all(scope is not None and "detail" not in scope for scope in scopes):
+            found.append(defined[1])
+        scopes.append(space[1] if space else None)
+    return found
+
+
+def too_many_types() -> list[str]:
+    """Return a line for each number in TYPES that the public headers exceed, or fall below."""
+    front = {path for path in ROOT.glob("include/tailrace/*.hpp")}
+    headers = {path for pattern in HEADERS for path in ROOT.glob(pattern)}
+    return [
+        f"{name}: the public headers define {number} types, {TYPES[name]} in the table of "
+        "tools/check_includes.py"
+        for name, paths in {"front": front, "all": headers}.items()
+        if (number := sum(len(types_of(path.read_text())) for path in paths)) != TYPES[name]
+    ]
+
+
 if __name__ == "__main__":
-    problems = wrong_directions() + private_includes()
+    problems = wrong_directions() + private_includes() + too_many_types()
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(1 if problems else 0)

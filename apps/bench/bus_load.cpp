@@ -11,10 +11,10 @@
 
 #include <algorithm>
 
-#include "core/buffer.hpp"
 #include "driver.hpp"
-#include "move/copy_kinds.hpp"
 #include "programs.hpp"
+#include "tailrace/more/buffer.hpp"
+#include "tailrace/more/memory_rates.hpp"
 
 namespace {
 
@@ -38,14 +38,12 @@ bool stay_on(int cpu) {
 /// burst is not made up for: later than the timetable means that the bus gives no more.
 double occupy(double rate) {
   const tailrace::Buffer from(array_bytes), to(array_bytes);
-  const auto copy = tailrace::copy_loops().front()->stream_rows;
   const double period_s = 2.0 * static_cast<double>(burst_bytes) / rate;
   double bytes = 0;
   double due = bench::now_s();
   std::ptrdiff_t at = 0;
   do {
-    copy({}, {}, burst_bytes, from.data() + at, to.data() + at);
-    tailrace::fence_streamed();
+    tailrace::copy_past_caches(from.data() + at, to.data() + at, burst_bytes);
     bytes += 2.0 * static_cast<double>(burst_bytes);
     due = std::max(due + period_s, bench::now_s() - period_s);
     while (bench::now_s() < due) {

@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "contest.hpp"
-#include "core/wait.hpp"
+#include "comparison.hpp"
 #include "exchange_mpi.hpp"
 #include "exchange_problem.hpp"
 #include "programs.hpp"
@@ -51,8 +50,8 @@ class Match {
         source_(words_of(problem.source_bytes())),
         target_(words_of(problem.target_bytes())),
         mpi_(problem, source_.data(), target_.data()),
-        contest_([this](int round) { prepare(round); },
-                 [this] { return problem_.wrong_items(target_.data(), round_); }) {
+        comparison_([this](int round) { prepare(round); },
+                    [this] { return problem_.wrong_items(target_.data(), round_); }) {
     add_all(mpi_.contenders());
     if (setting.others != nullptr && !problem.is_transpose()) {
       others_ = setting.others();
@@ -63,12 +62,12 @@ class Match {
     if (!problem.is_transpose()) return;
     Contender copy{"memcpy of as many bytes", "limit", [this] { copy_bytes(); }};
     copy.checked = false;
-    contest_.add(std::move(copy));
+    comparison_.add(std::move(copy));
   }
 
   void run() {
-    contest_.measure(setting_.effort);
-    contest_.print([this](bench::JsonLine& line) { describe(line); });
+    comparison_.measure(setting_.effort);
+    comparison_.print([this](bench::JsonLine& line) { describe(line); });
   }
 
  private:
@@ -94,7 +93,7 @@ class Match {
     for (auto& contender : contenders) {
       const bool wanted = reference || bench::is_wanted(contender.name, setting_.ways);
       reference = false;
-      if (wanted) contest_.add(std::move(contender));
+      if (wanted) comparison_.add(std::move(contender));
     }
   }
 
@@ -119,10 +118,10 @@ class Match {
     Exchange& exchange = exchanges_.back();
     if (exposed) exchange.expose(*exposed);
     const void* source = exposed ? exposed->data() : static_cast<const void*>(source_.data());
-    auto& contender = contest_.add({name, "ours", [this, &exchange, source] {
-                                      void* target = target_.data();
-                                      exchange.run(std::span(&source, 1), std::span(&target, 1));
-                                    }});
+    auto& contender = comparison_.add({name, "ours", [this, &exchange, source] {
+                                         void* target = target_.data();
+                                         exchange.run(std::span(&source, 1), std::span(&target, 1));
+                                       }});
     contender.buffer_bytes = exchange.buffer_bytes();
     if (method == "auto") contender.chosen = exchange.method();
   }
@@ -155,17 +154,16 @@ class Match {
   std::unique_ptr<bench::OtherExchanges> others_;
   std::optional<tailrace::NodeArray> exposed_;
   std::deque<Exchange> exchanges_;
-  bench::Contest contest_;
+  bench::Comparison comparison_;
 };
 
 void run_all(const Comm& comm, const bench::Arguments& args, bench::MakeOtherExchanges others) {
   const tailrace::NodeMap nodes(comm);
-  const auto facts = tailrace::find_wait_facts(comm);
   const Setting setting{comm,
                         bench::methods_of(tailrace::move_methods(), args),
                         bench::split(args.text("entries", ""), ';'),
                         bench::Effort::from(args),
-                        describe(facts, choose_wait_policy(facts)),
+                        tailrace::describe_waiting(comm),
                         nodes.num_nodes(),
                         others};
   const std::string pattern = args.text("pattern", "uniform");

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "exchange_problem.hpp"
 
 namespace bench {

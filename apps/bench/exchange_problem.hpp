@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tailrace/layout.hpp"
-#include "tailrace/plan.hpp"
+#include "tailrace/more/plan.hpp"
 
 namespace bench {
 

@@ -127,8 +127,8 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
   if (stages.empty()) return;
   const auto bytes = static_cast<std::ptrdiff_t>(items * sizeof(Item));
   const auto rates = tailrace::MemoryRates::measure(comm, bytes, args.number("repeats", 5));
-  const auto model =
-      bench::stages_of<Real>(transform.problem(), comm.rank(), std::string(transform.kernel()));
+  const auto model = tailrace::fft::stage_costs<Real>(transform.problem(), comm.rank(),
+                                                      std::string(transform.kernel()));
   bench::print_stages(comm, model, bench::times_in(trace, comm), rates,
                       std::string(transform.stores()), stages);
 }

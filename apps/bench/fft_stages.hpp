@@ -16,68 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "fft/geometry.hpp"
-#include "fft/kernel.hpp"
-#include "fft/panel_time.hpp"
-#include "move/memory_rates.hpp"
 #include "mpi_driver.hpp"
-#include "tailrace/more/lanes.hpp"
+#include "tailrace/more/fft_stages.hpp"
+#include "tailrace/more/memory_rates.hpp"
 #include "tailrace/trace.hpp"
 
 namespace bench {
-
-struct Stage {
-  std::string name;             ///< of its spans
-  double contiguous_bytes = 0;  ///< read, and written one after another
-  double scattered_bytes = 0;   ///< written
-  double kernel_s = 0;          ///< its 1D transforms in a cache
-};
-
-/// The stages of a forward and a backward transform of all fields on this rank. Collective.
-template <class Real>
-std::vector<Stage> stages_of(const tailrace::fft::Problem& problem, int rank,
-                             const std::string& kernel) {
-  using tailrace::fft::Direction, tailrace::fft::num_groups;
-  const auto g = tailrace::fft::Geometry::make(problem, rank);
-  constexpr auto w = tailrace::fft::lanes<Real>;
-  const auto* library = tailrace::fft::find_kernel_library(kernel);
-  const auto panel_s = [&](std::ptrdiff_t n, bool real, Direction way) {
-    return tailrace::fft::panel_s<Real>(*library->make<Real>(n, real), n, way);
-  };
-  constexpr auto unit_bytes = static_cast<double>(tailrace::fft::unit<Real> * sizeof(Real));
-  const auto number = [](std::ptrdiff_t count) { return static_cast<double>(count); };
-  const auto groups = number(num_groups(g.kxs().count, w));
-  const auto fields = number(g.problem.max_fields);
-  const auto planes = fields * number(g.zs().count), kys = fields * number(g.kys().count);
-  const auto field = planes * number(g.ys().count * g.x.points) * sizeof(Real) * (g.real() ? 1 : 2);
-  const auto modes = kys * number(g.z.kept() * g.kxs().count) * 2 * sizeof(Real);
-  const auto columns_out = planes * number(g.y.kept()) * groups * unit_bytes;  // from the y stage
-  const auto columns_in = kys * number(g.z.points) * groups * unit_bytes;      // to the z stage
-  const auto rows_out = planes * number(g.ys().count) * number(num_groups(g.x.kept(), w)) *
-                        unit_bytes;                                        // from the x stage
-  const auto rows_in = planes * number(g.y.points) * groups * unit_bytes;  // to the y stage
-  std::vector<Stage> stages;
-  for (const auto way : {Direction::forward, Direction::backward}) {
-    const bool forward = way == Direction::forward;
-    const std::string suffix = forward ? " forward" : " backward";
-    const auto x =
-        planes * number(num_groups(g.ys().count, w)) * panel_s(g.x.points, g.real(), way);
-    const auto y = planes * groups * panel_s(g.y.points, false, way);
-    const auto z = kys * groups * panel_s(g.z.points, false, way);
-    if (g.py == 1) {
-      stages.push_back({std::string("fft ") + (forward ? "xy" : "yx") + suffix,
-                        forward ? field : columns_out + field, forward ? columns_out : 0, x + y});
-    } else {
-      stages.push_back(
-          {"fft x" + suffix, forward ? field : rows_out + field, forward ? rows_out : 0, x});
-      stages.push_back(
-          {"fft y" + suffix, forward ? rows_in : columns_out, forward ? columns_out : rows_in, y});
-    }
-    stages.push_back(
-        {"fft z" + suffix, forward ? columns_in + modes : modes, forward ? 0 : columns_in, z});
-  }
-  return stages;
-}
 
 /// Seconds of each run of each stage: those of the slowest rank. Rank 0 has the result. Collective.
 inline std::map<std::string, std::vector<double>> times_in(const tailrace::Trace& trace,
@@ -108,7 +52,8 @@ inline std::map<std::string, std::vector<double>> times_in(const tailrace::Trace
 
 /// Prints a line for each stage: what it took, and what it should have taken. `stores` as
 /// `Transform::stores` says. Collective.
-inline void print_stages(const tailrace::Comm& comm, const std::vector<Stage>& stages,
+inline void print_stages(const tailrace::Comm& comm,
+                         const std::vector<tailrace::fft::StageCost>& stages,
                          const std::map<std::string, std::vector<double>>& times,
                          const tailrace::MemoryRates& rates, const std::string& stores,
                          const std::string& problem) {

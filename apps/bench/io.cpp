@@ -25,7 +25,7 @@ using bench::Job;
 using bench::JsonLine;
 using bench::Pattern;
 using bench::plain;
-using bench::Variant;
+using bench::WriteMethod;
 using tailrace::Comm;
 using tailrace::Errc;
 using tailrace::Error;
@@ -81,7 +81,7 @@ void together(const Comm& comm, Action action) {
 
 /// A variant with what it made for the pattern.
 struct Contender {
-  Variant variant;
+  WriteMethod variant;
   std::unique_ptr<bench::Method> method;
 };
 
@@ -107,7 +107,7 @@ class Round {
   }
 
   /// Warms every variant up, drops those that do not apply, and measures the others in turn.
-  void run(const bench::Arguments& args, const std::vector<Variant>& known) {
+  void run(const bench::Arguments& args, const std::vector<WriteMethod>& known) {
     std::vector<Contender> contenders;
     for (auto& variant : chosen_variants(args.text("entries", ""), known)) {
       Contender contender{variant, nullptr};
@@ -150,9 +150,9 @@ class Round {
     return args.text("dir", ".") + "/tailrace_bench_io_" + std::to_string(id);
   }
 
-  static std::vector<Variant> chosen_variants(const std::string& names,
-                                              const std::vector<Variant>& known) {
-    std::vector<Variant> variants;
+  static std::vector<WriteMethod> chosen_variants(const std::string& names,
+                                                  const std::vector<WriteMethod>& known) {
+    std::vector<WriteMethod> variants;
     const auto wanted = split(names, ';');
     for (const auto& variant : known) {
       const bool named = std::find(wanted.begin(), wanted.end(), variant.name) != wanted.end();
@@ -163,7 +163,7 @@ class Round {
 
   /// Runs `action` of `variant`; what failed is printed in place of figures.
   template <class Action>
-  bool attempt(const Variant& variant, Action action) {
+  bool attempt(const WriteMethod& variant, Action action) {
     bool done = false;
     try {
       action();
@@ -182,7 +182,7 @@ class Round {
     if (reads_) together(comm_, [&] { contender.method->read(arrived_.data()); });
   }
 
-  void measure(const Variant& variant, bench::Method& method) {
+  void measure(const WriteMethod& variant, bench::Method& method) {
     std::fill(arrived_.begin(), arrived_.end(), std::byte{0});
     const double write_s = seconds([&] { method.write(data_.data()); });
     const auto write_cost = method.statistics();
@@ -271,11 +271,11 @@ class Round {
   }
 
   /// The name of the variant, and the MPI-IO that it runs on if it runs on one.
-  std::string label(const Variant& variant) const {
+  std::string label(const WriteMethod& variant) const {
     return variant.name + (variant.uses_mpi_io && !mpi_io_.empty() ? " " + mpi_io_ : "");
   }
 
-  void print(const Variant& variant, const std::string& phase, double taken,
+  void print(const WriteMethod& variant, const std::string& phase, double taken,
              const std::optional<tailrace::FileStatistics>& cost, const std::string& chosen) const {
     if (comm_.rank() != 0) return;
     JsonLine line;
@@ -299,7 +299,7 @@ class Round {
     }
     line.print();
   }
-  void print_failure(const Variant& variant, const Error& error) const {
+  void print_failure(const WriteMethod& variant, const Error& error) const {
     const bool applies = error.code() != Errc::invalid_input;
     JsonLine()
         .text("entry", label(variant))
@@ -329,7 +329,7 @@ class Round {
   Job job_;
 };
 
-void list_variants(const std::vector<Variant>& variants) {
+void list_variants(const std::vector<WriteMethod>& variants) {
   for (const auto& variant : variants) {
     JsonLine()
         .text("name", variant.name)
@@ -341,7 +341,7 @@ void list_variants(const std::vector<Variant>& variants) {
 
 }  // namespace
 
-int bench::run_io(int argc, char** argv, const std::vector<Variant>& variants) {
+int bench::run_io(int argc, char** argv, const std::vector<WriteMethod>& variants) {
   const bench::Arguments args(argc, argv);
   const std::string what = args.text("what", "round");
   if (what == "list") {

@@ -211,7 +211,7 @@ class Calls : public MpiIo {
 };
 
 template <class Kind>
-Variant make_variant(const std::string& name, bool collective, Aggregators aggregators) {
+WriteMethod make_variant(const std::string& name, bool collective, Aggregators aggregators) {
   return {name, "mpiio", true, [collective, aggregators](const Job& job) {
             return std::make_unique<Kind>(job, collective, aggregators);
           }};
@@ -219,7 +219,7 @@ Variant make_variant(const std::string& name, bool collective, Aggregators aggre
 
 }  // namespace
 
-std::vector<Variant> mpiio_variants() {
+std::vector<WriteMethod> mpiio_variants() {
   return {make_variant<View>("mpiio view collective", true, Aggregators::unspecified),
           make_variant<View>("mpiio view collective one writes", true, Aggregators::one),
           make_variant<View>("mpiio view collective all write", true, Aggregators::all),

@@ -84,7 +84,7 @@ Pattern blocks3d(const PatternRequest& request, int rank, int num_ranks) {
   if (n == 0) n = std::llround(std::cbrt(static_cast<double>(request.total) / sizeof(double)));
   n = std::max<Bytes>(n, *std::max_element(grid.begin(), grid.end()));
   const std::vector<Bytes> extents{n, n, n};
-  const auto box = tailrace::blocks(extents, grid).boxes(rank).front();
+  const auto box = tailrace::blocks(extents, grid).box(rank);
   Pattern pattern;
   pattern.total_bytes = n * n * n * 8;
   pattern.array = ArrayPart{extents,

@@ -107,7 +107,7 @@ class Wrong : public Posix {
 
 }  // namespace
 
-std::vector<Variant> posix_variants() {
+std::vector<WriteMethod> posix_variants() {
   return {{"posix call per piece", "posix", false,
            [](const Job& job) { return std::make_unique<Posix>(job, false); }},
           {"posix file per rank", "posix", false,

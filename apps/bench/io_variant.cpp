@@ -49,7 +49,7 @@ class Ours : public Method {
   std::optional<File> file_;
 };
 
-Variant make_ours(const std::string& strategy, const std::string& back_end) {
+WriteMethod make_ours(const std::string& strategy, const std::string& back_end) {
   const bool is_auto = strategy == "auto";
   const std::string name = is_auto ? "tailrace auto" : "tailrace " + strategy + "/" + back_end;
   return {name, "ours", back_end == "mpiio" || back_end == "hdf5",
@@ -60,8 +60,8 @@ Variant make_ours(const std::string& strategy, const std::string& back_end) {
 
 }  // namespace
 
-std::vector<Variant> our_variants() {
-  std::vector<Variant> variants{make_ours("auto", "auto")};
+std::vector<WriteMethod> our_variants() {
+  std::vector<WriteMethod> variants{make_ours("auto", "auto")};
   for (const auto& strategy : tailrace::file_strategies()) {
     for (const auto& back_end : tailrace::file_back_ends()) {
       if (!strategy.available || !back_end.available) continue;
@@ -71,8 +71,8 @@ std::vector<Variant> our_variants() {
   return variants;
 }
 
-std::vector<Variant> all_variants() {
-  std::vector<Variant> variants;
+std::vector<WriteMethod> all_variants() {
+  std::vector<WriteMethod> variants;
   for (auto make : {our_variants, mpiio_variants, posix_variants}) {
     auto more = make();
     std::move(more.begin(), more.end(), std::back_inserter(variants));

@@ -42,7 +42,7 @@ class Method {
 };
 
 /// A line of the list of variants.
-struct Variant {
+struct WriteMethod {
   std::string name;
   std::string family;  ///< "ours", "posix", "mpiio", "test", or another library, as "hdf5"
   bool uses_mpi_io = false;
@@ -51,13 +51,13 @@ struct Variant {
 
 /// Every strategy on every back end of this build. Some do not apply: their `write` throws
 /// `Errc::invalid_input`.
-std::vector<Variant> our_variants();
+std::vector<WriteMethod> our_variants();
 /// A `pwrite` for each piece, as IOR does it; and a variant that writes wrong data, for tests.
-std::vector<Variant> posix_variants();
+std::vector<WriteMethod> posix_variants();
 /// MPI-IO as a program calls it: views and single calls, collective or not, with and without hints.
-std::vector<Variant> mpiio_variants();
+std::vector<WriteMethod> mpiio_variants();
 /// All of them, in the order above.
-std::vector<Variant> all_variants();
+std::vector<WriteMethod> all_variants();
 
 /// Throws `Errc::io` with errno and path. Local.
 [[noreturn]] void fail_errno(const std::string& doing, const std::string& path);

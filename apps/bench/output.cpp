@@ -41,7 +41,7 @@ struct RunTimes {
 };
 
 /// A way of writing: `write` one step, `progress` between, `finish` at the end of a run.
-struct Variant {
+struct WriteMethod {
   std::string name;
   bool ours;
   std::function<void(int)> write;
@@ -156,7 +156,7 @@ class Bench {
     MPI_Type_free(&view);
   }
 
-  RunTimes run(Variant& variant, int steps) {
+  RunTimes run(WriteMethod& variant, int steps) {
     if (comm_.rank() == 0) {
       for (int step = 0; step < steps_; ++step) ::unlink(path(step).c_str());
       ::sync();  // what the variant before left to the system is not ours to pay
@@ -188,7 +188,7 @@ class Bench {
   std::vector<double> field_;
   bench::ComputeStep work_;
   std::vector<std::unique_ptr<Output>> outputs_;
-  std::vector<Variant> variants_;
+  std::vector<WriteMethod> variants_;
 };
 
 }  // namespace

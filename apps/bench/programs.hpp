@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "exchange_problem.hpp"
 #include "io_variant.hpp"
 
@@ -30,7 +30,7 @@ using MakeOtherExchanges = std::unique_ptr<OtherExchanges> (*)();
 int run_bus_load(int argc, char** argv);
 int run_exchange(int argc, char** argv, MakeOtherExchanges others = nullptr);
 int run_fft(int argc, char** argv);
-int run_io(int argc, char** argv, const std::vector<Variant>& variants);
+int run_io(int argc, char** argv, const std::vector<WriteMethod>& variants);
 int run_output(int argc, char** argv);
 
 }  // namespace bench

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "contest.hpp"
+#include "comparison.hpp"
 
 namespace bench {
 
@@ -87,7 +87,7 @@ struct PeerTranspose {
 /// Times and checks it, and prints its line. Collective.
 inline void measure(const PeerTranspose& peer, const Effort& effort) {
   int now = 0;
-  Contest contest(
+  Comparison comparison(
       [&](int round) {
         now = round;
         auto* spoilt = static_cast<std::uint64_t*>(peer.target);
@@ -95,13 +95,13 @@ inline void measure(const PeerTranspose& peer, const Effort& effort) {
         peer.from.fill(peer.source, peer.n, round);  // last: some libraries work in place
       },
       [&] { return peer.to.wrong_items(peer.target, peer.n, now); });
-  contest.add({peer.entry, "peer", peer.run});
+  comparison.add({peer.entry, "peer", peer.run});
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   Effort once = effort;
   once.most_calls = 1;  // a second call may find its source changed
-  contest.measure(once);
-  contest.print([&](JsonLine& line) {
+  comparison.measure(once);
+  comparison.print([&](JsonLine& line) {
     const auto n = static_cast<double>(peer.n);
     line.text("problem", transpose_name(peer.pattern, peer.n) + ", " + std::to_string(ranks) +
                              (ranks == 1 ? " rank" : " ranks"))

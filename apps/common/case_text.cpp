@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "core/same_on_all.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::app {

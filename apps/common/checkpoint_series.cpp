@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "common/run_folder.hpp"
-#include "store/verify.hpp"
+#include "tailrace/more/verify.hpp"
 
 namespace tailrace::app {
 
@@ -56,7 +56,7 @@ void CheckpointSeries::remove(const std::string& path) const {
 }
 
 void require_whole(const Comm& comm, const std::string& path) {
-  const auto found = store::verify_file(comm, path, false);
+  const auto found = verify_file(comm, path, false);
   if (!found.damaged() && !found.datasets.empty()) return;
   const bool known = found.problem.empty() && !found.datasets.empty();
   const auto why = known                   ? found.datasets.back().problem

@@ -7,27 +7,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/refuse_input.hpp"
-#include "file/settings.hpp"
-#include "server/on_failure.hpp"
-#include "store/write_plan.hpp"
+#include "common/refuse_input.hpp"
+#include "tailrace/more/hints.hpp"
 #include "tailrace/session.hpp"
 
 namespace tailrace::app {
 
 namespace {
-
-constexpr Choices<WhenFull, 5> when_full{{{"wait", WhenFull::wait},
-                                          {"drop", WhenFull::drop},
-                                          {"thin", WhenFull::thin},
-                                          {"lower", WhenFull::lower},
-                                          {"spill", WhenFull::spill}}};
-
-std::vector<std::string> words_on_failure() {
-  std::vector<std::string> words;
-  for (const auto& word : server::on_failure_words) words.emplace_back(word.name);
-  return words;
-}
 
 constexpr const char* hidden = "output.servers = \"hidden\"";
 
@@ -49,9 +35,8 @@ Keys output_keys(OutputCase& o) {
        "who writes: hidden = threads of the ranks that write, while the run goes on; none = these "
        "ranks, while it waits; thread, process, auto, N, N per node = servers"},
       {"output.every", &o.every, count_from_0, "steps", "steps between field files; 0 = none"},
-      {"output.strategy", &o.strategy,
-       one_of({store::output_strategies.begin(), store::output_strategies.end()}), "",
-       "who writes what (docs/files.md); auto = collective"},
+      {"output.strategy", &o.strategy, one_of({output_strategies.begin(), output_strategies.end()}),
+       "", "who writes what (docs/files.md); auto = collective"},
       {"output.hints", &o.hints, any, "",
        "settings of the files as name=value, such as cb_align=2"},
       {"output.writers", &o.writers, within(0, 1e8), "ranks", "ranks that write; 0 = chosen"},
@@ -63,13 +48,13 @@ Keys output_keys(OutputCase& o) {
        "how fields get to the servers (tailrace list transports); auto = chosen", "", hidden},
       {"output.memory", &o.memory, any, "",
        "staging memory of all ranks of a node together, as 512M or 4G", "", hidden},
-      {"output.when_full", &o.when_full, one_of(when_full), "",
+      {"output.when_full", &o.when_full, one_of(when_full_words), "",
        "what happens to a step when the staging memory is full", "", hidden},
       {"output.stall_budget", &o.stall_budget, within(0, 0.99), "",
        "share of the run time that field output may cost, as 0.02; 0 = no budget", "", hidden},
       {"output.spill_folder", &o.spill_folder, any, "",
        "folder on a disk of the node, for when_full = spill; empty = $TMPDIR", "", hidden},
-      {"output.on_failure", &o.on_failure, one_of(words_on_failure()), "",
+      {"output.on_failure", &o.on_failure, one_of(on_failure_words), "",
        "what follows a file that could not be written; continue: the same as proceed", "", hidden},
       {"output.retry_s", &o.retry_s, within(0, 1e9), "s",
        "time for which a file that finds the disk full is tried again", "", hidden},
@@ -113,7 +98,7 @@ Keys product_keys(Product& values) {
 void require_output(const OutputCase& values, const Keys& keys, const Keys& usual,
                     std::span<const std::string> fields, const std::string& source) {
   if (values.servers == "hidden") require_usual(keys, usual, hidden, source);
-  file::parse_bytes(values.memory, source + ": output.memory");
+  parse_bytes(values.memory, source + ": output.memory");
   std::set<std::string> names;
   for (const auto& product : values.products) {
     if (product.name.empty() || product.name.find('/') != std::string::npos) {
@@ -147,7 +132,7 @@ SessionOptions session_options(const OutputCase& values, const std::string& fold
   SessionOptions options;
   options.servers = values.servers;
   options.transport = values.transport;
-  options.memory_bytes = file::parse_bytes(values.memory, "output.memory");
+  options.memory_bytes = parse_bytes(values.memory, "output.memory");
   options.folder = folder;
   options.trace = trace;
   return options;
@@ -156,10 +141,10 @@ SessionOptions session_options(const OutputCase& values, const std::string& fold
 StreamOptions field_options(const OutputCase& from, const std::string& source,
                             const std::string& folder) {
   StreamOptions options;
-  options.when_full = value_of(when_full, from.when_full);
+  options.when_full = value_of(when_full_words, from.when_full);
   options.stall_budget = from.stall_budget;
   options.spill_folder = from.spill_folder;
-  options.on_failure = server::on_failure_of(from.on_failure);
+  options.on_failure = value_of(on_failure_words, from.on_failure);
   options.retry_s = from.retry_s;
   options.fallback_path = from.fallback_path;
   options.variables = from.whole_fields;

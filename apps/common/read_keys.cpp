@@ -7,8 +7,8 @@
 #include <toml++/toml.h>
 
 #include "common/keys.hpp"
-#include "core/nearest_word.hpp"
-#include "core/refuse_input.hpp"
+#include "common/refuse_input.hpp"
+#include "tailrace/more/nearest_word.hpp"
 
 namespace tailrace::app {
 

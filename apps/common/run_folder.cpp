@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/same_on_all.hpp"
-#include "core/say.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/log.hpp"
 
 namespace tailrace::app {
 

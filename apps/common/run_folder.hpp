@@ -8,7 +8,7 @@
 
 #include <mpi.h>
 
-#include "core/file_lock.hpp"
+#include "tailrace/more/whole_file.hpp"
 
 namespace tailrace::app {
 

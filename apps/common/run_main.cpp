@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "core/launched_alone.hpp"
+#include "tailrace/more/launched_alone.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::app {

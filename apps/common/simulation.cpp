@@ -5,7 +5,7 @@
 
 #include "common/run_main.hpp"
 #include "common/stop_signal.hpp"
-#include "core/whole_file.hpp"
+#include "tailrace/more/whole_file.hpp"
 
 namespace tailrace::app {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/whole_file.hpp"
+#include "tailrace/more/whole_file.hpp"
 
 namespace tailrace::app {
 

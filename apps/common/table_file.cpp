@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "core/whole_file.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/whole_file.hpp"
 
 namespace tailrace::app {
 

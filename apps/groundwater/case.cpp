@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "common/case_text.hpp"
-#include "core/nearest_word.hpp"
-#include "core/refuse_input.hpp"
+#include "common/refuse_input.hpp"
 #include "grid.hpp"
 #include "properties.hpp"
 #include "reactive.hpp"
+#include "tailrace/more/nearest_word.hpp"
 
 namespace tailrace::groundwater {
 
@@ -25,7 +25,7 @@ void require_ranks(const Case& values) {
       std::all_of(ranks.begin(), ranks.end(), [](double r) { return r == std::floor(r); });
   const auto zeros = std::count(ranks.begin(), ranks.end(), 0.0);
   if (ranks.size() == 3 && whole && (zeros == 0 || zeros == 3)) return;
-  refuse_input(
+  app::refuse_input(
       "{}: `grid.ranks` must be three whole numbers [along z, along y, along x], "
       "all 0 for an automatic choice",
       values.source);
@@ -34,22 +34,23 @@ void require_ranks(const Case& values) {
 void require_region(const Case& values, const RegionCase& region) {
   const auto where = fmt::format("{}: region `{}`", values.source, region.name);
   if (region.in_file) {
-    if (values.cells.file.empty()) refuse_input("{}", where + ": `in_file` needs `cells.file`");
+    if (values.cells.file.empty())
+      app::refuse_input("{}", where + ": `in_file` needs `cells.file`");
     if (region.from.empty() && region.to.empty()) return;
-    refuse_input("{}", where + ": give either `in_file` or `from` and `to`");
+    app::refuse_input("{}", where + ": give either `in_file` or `from` and `to`");
   }
   if (region.from.size() != 3 || region.to.size() != 3) {
-    refuse_input("{}", where + ": `from` and `to` must be three numbers [x, y, z]");
+    app::refuse_input("{}", where + ": `from` and `to` must be three numbers [x, y, z]");
   }
   for (std::size_t d = 0; d < 3; ++d) {
     const auto widths = widths_of(values, static_cast<int>(2 - d));
     const Axis axis = make_axis(widths);
     const double end = axis.walls.back(), a = region.from[d], b = region.to[d];
     const char letter = "xyz"[d];
-    if (a > b) refuse_input("{}: from {} to {} along {} is no length", where, a, b, letter);
+    if (a > b) app::refuse_input("{}: from {} to {} along {} is no length", where, a, b, letter);
     const double slack = 1e-9 * end;
     if (a >= -slack && b <= end + slack) continue;
-    refuse_input(
+    app::refuse_input(
         "{} lies outside the grid: from {} to {} along {}, where the grid goes "
         "from 0 to {}",
         where, a, b, letter, end);
@@ -60,30 +61,32 @@ void require_series(const std::string& where, const std::vector<double>& times,
                     const std::vector<double>& values, bool needs_value) {
   const auto wanted = times.empty() ? std::size_t{1} : times.size();
   if (needs_value && values.size() != wanted) {
-    refuse_input("{} has {} values for {} times; give one for each (a single one without times)",
-                 where, values.size(), times.size());
+    app::refuse_input(
+        "{} has {} values for {} times; give one for each (a single one without times)", where,
+        values.size(), times.size());
   }
   if (!std::is_sorted(times.begin(), times.end()))
-    refuse_input("{}", where + ": `times` must ascend");
+    app::refuse_input("{}", where + ": `times` must ascend");
 }
 
 void require_tables(const Case& values) {
   const auto& f = values.flow;
   for (const auto& region : values.grid.regions.items) require_region(values, region);
   if (f.materials.items.empty()) {
-    refuse_input("{}: no ground; give at least one [[flow.materials]]", values.source);
+    app::refuse_input("{}: no ground; give at least one [[flow.materials]]", values.source);
   }
   for (const auto& material : f.materials.items) {
     const auto where = fmt::format("{}: material `{}`", values.source, material.name);
     find_region(values, material.region, where);
     if (material.conductivity.size() != 1 && material.conductivity.size() != 3) {
-      refuse_input("{}", where + ": `conductivity` must be one number, or three, along [x, y, z]");
+      app::refuse_input("{}",
+                        where + ": `conductivity` must be one number, or three, along [x, y, z]");
     }
     require_soil(soil_of(material), where);
   }
   if (!f.materials.items.front().region.empty()) {
-    refuse_input("{}: the first of [[flow.materials]] must be everywhere: without `region`",
-                 values.source);
+    app::refuse_input("{}: the first of [[flow.materials]] must be everywhere: without `region`",
+                      values.source);
   }
   for (const auto& boundary : f.boundaries.items) {
     const auto where = fmt::format("{}: boundary `{}`", values.source, boundary.name);
@@ -100,23 +103,24 @@ void require_tables(const Case& values) {
 
 void require_transport(const Case& values) {
   if (values.transport.advection != "upwind" && values.chemistry.file.empty()) {
-    refuse_input("{}: transport.advection = \"{}\" needs species: `chemistry.file`", values.source,
-                 values.transport.advection);
+    app::refuse_input("{}: transport.advection = \"{}\" needs species: `chemistry.file`",
+                      values.source, values.transport.advection);
   }
   if (values.transport.coupling == "implicit") {
     const auto where = values.source + ": transport.coupling = \"implicit\"";
     if (values.chemistry.file.empty())
-      refuse_input("{}", where + " needs species: `chemistry.file`");
+      app::refuse_input("{}", where + " needs species: `chemistry.file`");
     if (values.transport.advection != "upwind") {
-      refuse_input("{}", where + " needs transport.advection = \"upwind\"");
+      app::refuse_input("{}", where + " needs transport.advection = \"upwind\"");
     }
   }
   const auto& names = values.transport.observe;
   if (names.empty()) return;
   const auto where = fmt::format("{}: transport.observe", values.source);
-  if (values.chemistry.file.empty()) refuse_input("{}", where + " needs species: `chemistry.file`");
+  if (values.chemistry.file.empty())
+    app::refuse_input("{}", where + " needs species: `chemistry.file`");
   for (const auto& name : names) {
-    if (name.empty()) refuse_input("{}", where + ": a region needs a name");
+    if (name.empty()) app::refuse_input("{}", where + ": a region needs a name");
     find_region(values, name, where);
   }
 }
@@ -124,10 +128,11 @@ void require_transport(const Case& values) {
 void require_heterogeneity(const Case& values) {
   const auto& h = values.heterogeneity;
   if (h.correlation.size() != 3) {
-    refuse_input("{}: `heterogeneity.correlation` must be three lengths [x, y, z]", values.source);
+    app::refuse_input("{}: `heterogeneity.correlation` must be three lengths [x, y, z]",
+                      values.source);
   }
   if (h.kind == "file" && (h.file.empty() || h.dataset.empty())) {
-    refuse_input(
+    app::refuse_input(
         "{}: heterogeneity.kind = \"file\" needs `heterogeneity.file` and "
         "`heterogeneity.dataset`",
         values.source);
@@ -136,14 +141,14 @@ void require_heterogeneity(const Case& values) {
 
 void require_linear(const Case& values) {
   if (values.linear.library == "petsc" || values.linear.petsc.empty()) return;
-  refuse_input("{}", values.source + ": `linear.petsc` needs linear.library = \"petsc\"");
+  app::refuse_input("{}", values.source + ": `linear.petsc` needs linear.library = \"petsc\"");
 }
 
 void require_cells(const Case& values) {
   const auto& c = values.cells;
   if (!c.file.empty() || (!c.materials && c.permeability.empty())) return;
-  refuse_input("{}: `{}` needs `cells.file`", values.source,
-               c.materials ? "cells.materials" : "cells.permeability");
+  app::refuse_input("{}: `{}` needs `cells.file`", values.source,
+                    c.materials ? "cells.materials" : "cells.permeability");
 }
 
 /// A steady flow needs a place where the head is known.
@@ -152,7 +157,8 @@ void require_head(const Case& values) {
   const auto& list = values.flow.boundaries.items;
   const auto gives = [](const auto& b) { return b.type == "head" || b.type == "pressure_head"; };
   if (std::any_of(list.begin(), list.end(), gives)) return;
-  refuse_input("{}: a steady flow needs a boundary of type head or pressure_head", values.source);
+  app::refuse_input("{}: a steady flow needs a boundary of type head or pressure_head",
+                    values.source);
 }
 
 void fill_defaults(Case& values) {
@@ -215,8 +221,9 @@ RegionCase find_region(const Case& values, const std::string& name, const std::s
     if (region.name == name) return region;
     names.push_back(region.name);
   }
-  if (names.empty()) refuse_input("{}: region `{}`: there is no region", where, name);
-  refuse_input("{}: `{}` is no region; did you mean `{}`?", where, name, nearest_word(name, names));
+  if (names.empty()) app::refuse_input("{}: region `{}`: there is no region", where, name);
+  app::refuse_input("{}: `{}` is no region; did you mean `{}`?", where, name,
+                    nearest_word(name, names));
 }
 
 std::array<int, 3> rank_grid(const Case& values, int num_ranks) {
@@ -224,7 +231,7 @@ std::array<int, 3> rank_grid(const Case& values, int num_ranks) {
   if (g.ranks[0] == 0) return choose_ranks({g.nz, g.ny, g.nx}, num_ranks);
   const double needed = g.ranks[0] * g.ranks[1] * g.ranks[2];
   if (needed != num_ranks) {
-    refuse_input(
+    app::refuse_input(
         "{}: grid.ranks = [{}, {}, {}] needs {} ranks, but the run has {}; "
         "[0, 0, 0] chooses a grid that fits",
         values.source, g.ranks[0], g.ranks[1], g.ranks[2], needed, num_ranks);

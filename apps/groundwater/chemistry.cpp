@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "common/keys.hpp"
-#include "core/nearest_word.hpp"
-#include "core/refuse_input.hpp"
+#include "common/refuse_input.hpp"
+#include "tailrace/more/nearest_word.hpp"
 
 namespace tailrace::groundwater {
 
@@ -146,9 +146,9 @@ std::size_t find(const std::vector<Item>& items, const std::string& name, const 
     if (items[i].name == name) return i;
     names.push_back(items[i].name);
   }
-  if (names.empty()) refuse_input("{}: `{}`: there is no {} at all", where, name, kind);
-  refuse_input("{}: `{}` is no {}; did you mean `{}`?", where, name, kind,
-               nearest_word(name, names));
+  if (names.empty()) app::refuse_input("{}: `{}`: there is no {} at all", where, name, kind);
+  app::refuse_input("{}: `{}` is no {}; did you mean `{}`?", where, name, kind,
+                    nearest_word(name, names));
 }
 
 /// A formula of what a file has named so far, in primary species alone.
@@ -191,7 +191,7 @@ void add_sites(const Tables& tables, Chemistry& out, const std::string& source) 
     const double sum = std::accumulate(site.shares.begin(), site.shares.end(), 0.0);
     if (site.shares.size() != site.rates.size() ||
         (!site.rates.empty() && std::abs(sum - 1) > 1e-6)) {
-      refuse_input(
+      app::refuse_input(
           "{}: site `{}` has {} rates and {} shares of sum {}; give as many shares "
           "as rates, with sum 1",
           source, t.name, site.rates.size(), site.shares.size(), sum);
@@ -210,15 +210,15 @@ void add_decays(const Tables& tables, Chemistry& out, const std::string& source)
   for (const auto& t : tables.decays.items) {
     const auto where = fmt::format("{}: decay of `{}`", source, t.species);
     if ((t.rate > 0) == (t.half_life > 0))
-      refuse_input("{}", where + ": give either rate or half_life");
+      app::refuse_input("{}", where + ": give either rate or half_life");
     Decay decay{out.find_primary(t.species, where), t.rate, {}};
     if (t.half_life > 0) decay.rate = std::log(2.0) / t.half_life;
     if (!t.products.empty()) decay.products = parse_formula(t.products, out.primary, where);
     const double change =
         charge_of(decay.products, out.primary) - out.primary[decay.primary].charge;
     if (std::abs(change) > 1e-9) {
-      refuse_input("{}: the charge changes by {}; name what carries it in the products", where,
-                   change);
+      app::refuse_input("{}: the charge changes by {}; name what carries it in the products", where,
+                        change);
     }
     out.decays.push_back(std::move(decay));
   }
@@ -229,7 +229,7 @@ void require_names_once(const Chemistry& values, const std::string& source) {
   for (const auto* list : {&values.primary, &values.complexes}) {
     for (const auto& species : *list) {
       if (names.insert(species.name).second) continue;
-      refuse_input("{}: two species are named `{}`", source, species.name);
+      app::refuse_input("{}: two species are named `{}`", source, species.name);
     }
   }
 }
@@ -282,7 +282,7 @@ Formula parse_formula(const std::string& text, const std::vector<Species>& speci
     sign = count = 1;
   }
   if (formula.empty()) {
-    refuse_input("{}: formula \"{}\" names no species", where, text);
+    app::refuse_input("{}: formula \"{}\" names no species", where, text);
   }
   return formula;
 }
@@ -297,7 +297,7 @@ Chemistry parse_chemistry(const std::string& text, const std::string& source) {
     out.primary.push_back({t.name, t.charge, t.size, 0, {{out.primary.size(), 1.0}}});
   }
   if (out.primary.empty()) {
-    refuse_input("{}: no primary species; give at least one [[chemistry.primary]]", source);
+    app::refuse_input("{}: no primary species; give at least one [[chemistry.primary]]", source);
   }
   for (const auto& t : tables.complexes.items) {
     const auto where = fmt::format("{}: complex `{}`", source, t.name);
@@ -310,8 +310,8 @@ Chemistry parse_chemistry(const std::string& text, const std::string& source) {
     auto reaction = read_reaction(t.formula, t.log_k, out, where);
     const double charge = charge_of(reaction.formula, out.primary);
     if (std::abs(charge) > 1e-9) {
-      refuse_input("{}: formula \"{}\" has charge {}; a mineral has none", where, t.formula,
-                   charge);
+      app::refuse_input("{}: formula \"{}\" has charge {}; a mineral has none", where, t.formula,
+                        charge);
     }
     out.minerals.push_back(
         {t.name, reaction.log_k, t.molar_volume * 1e-6, t.rate, std::move(reaction.formula)});
@@ -321,7 +321,8 @@ Chemistry parse_chemistry(const std::string& text, const std::string& source) {
     auto reaction = read_reaction(t.formula, t.log_k, out, where);
     const double charge = charge_of(reaction.formula, out.primary);
     if (std::abs(charge) > 1e-9) {
-      refuse_input("{}: formula \"{}\" has charge {}; a gas has none", where, t.formula, charge);
+      app::refuse_input("{}: formula \"{}\" has charge {}; a gas has none", where, t.formula,
+                        charge);
     }
     out.gases.push_back({t.name, reaction.log_k, std::move(reaction.formula)});
   }

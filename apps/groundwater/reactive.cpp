@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "common/region.hpp"
-#include "core/nearest_word.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/nearest_word.hpp"
 
 namespace tailrace::groundwater {
 

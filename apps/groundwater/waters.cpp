@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "common/case_text.hpp"
-#include "core/refuse_input.hpp"
+#include "common/refuse_input.hpp"
 #include "reactive.hpp"
 
 namespace tailrace::groundwater {
@@ -21,7 +21,7 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
   words >> species >> kind >> value;
   const auto here = fmt::format("{}: condition \"{}\"", where, text);
   const std::size_t j = chemistry.find_primary(species, here);
-  if (known[j]) refuse_input("{}: `{}` has a condition already", here, species);
+  if (known[j]) app::refuse_input("{}: `{}` has a condition already", here, species);
   known[j] = true;
   auto& condition = conditions[j];
   if (kind == "charge") {
@@ -39,20 +39,22 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
     condition.log_k = gas.log_k;
     condition.formula = gas.formula;
     if (words >> condition.value) return;
-    refuse_input("{}: after the gas comes log10 of its partial pressure [bar], such as -3.5", here);
+    app::refuse_input("{}: after the gas comes log10 of its partial pressure [bar], such as -3.5",
+                      here);
   }
   std::istringstream number(value);
-  if (!(number >> condition.value)) refuse_input("{}", here + ": it must end with a number");
+  if (!(number >> condition.value)) app::refuse_input("{}", here + ": it must end with a number");
   if (kind == "total" || kind == "free") {
     condition.kind = kind == "total" ? Condition::Kind::total : Condition::Kind::free;
     if (condition.value > 0 || (kind == "total" && species == "H+")) return;
-    refuse_input(
+    app::refuse_input(
         "{}: it must be above 0; a species that is not there has a very small "
         "concentration, such as 1e-15",
         here);
   }
   if (kind != "pH")
-    refuse_input("{}", here + ": its second word must be pH, total, free, charge, mineral or gas");
+    app::refuse_input("{}",
+                      here + ": its second word must be pH, total, free, charge, mineral or gas");
   condition.kind = Condition::Kind::activity;
   condition.value = -condition.value;
 }
@@ -63,7 +65,7 @@ constexpr double most_unbalanced = 0.05;  ///< what analyses of water are allowe
 void require_neutral(const Solution& water, Speciation& speciation, const std::string& where) {
   const auto [sum, size] = speciation.charges(water);
   if (std::abs(sum) <= most_unbalanced * size) return;
-  refuse_input(
+  app::refuse_input(
       "{}: its charges do not balance: {:.3g} mol/L remain, {:.0f} % of all ions'; give "
       "one species the condition \"charge\"",
       where, sum, 100 * std::abs(sum) / size);
@@ -88,8 +90,8 @@ std::vector<Solution> make_waters(const Case& values, const Chemistry& chemistry
     }
     for (std::size_t j = 0; j < known.size(); ++j) {
       if (known[j]) continue;
-      refuse_input("{}: nothing is said of `{}`; give a condition such as \"{} total 1e-6\"", where,
-                   chemistry.primary[j].name, chemistry.primary[j].name);
+      app::refuse_input("{}: nothing is said of `{}`; give a condition such as \"{} total 1e-6\"",
+                        where, chemistry.primary[j].name, chemistry.primary[j].name);
     }
     waters.push_back(solve_water(speciation, conditions, where));
     require_neutral(waters.back(), speciation, where);

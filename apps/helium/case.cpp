@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "common/case_text.hpp"
-#include "core/refuse_input.hpp"
+#include "common/refuse_input.hpp"
 
 namespace tailrace::helium {
 
@@ -27,10 +27,10 @@ void require_colours(const Case& values) {
                      {"start", p.start.size(), true},
                      {"phase", p.phase.size(), true},
                      {"chirp", p.chirp.size(), true}};
-  if (colours == 0) refuse_input("{}: `pulse.photon_energy` names no colour", values.source);
+  if (colours == 0) app::refuse_input("{}: `pulse.photon_energy` names no colour", values.source);
   for (const auto& list : lists) {
     if (list.size == colours || (list.optional && list.size == 0)) continue;
-    refuse_input(
+    app::refuse_input(
         "{}: `pulse.{}` has {} numbers, `pulse.photon_energy` has {}: give one for "
         "each colour",
         values.source, list.name, list.size, colours);
@@ -40,27 +40,27 @@ void require_colours(const Case& values) {
 void require_sense(const Case& values) {
   const auto& atom = values.atom;
   if (atom.total_lmax > 2 * atom.lmax) {
-    refuse_input(
+    app::refuse_input(
         "{}: `atom.total_lmax` = {} is more than two electrons with `atom.lmax` = "
         "{} have; give at most {}, or a larger lmax",
         values.source, atom.total_lmax, atom.lmax, 2 * atom.lmax);
   }
   if (values.grid.step * atom.charge > coarsest) {
-    refuse_input(
+    app::refuse_input(
         "{}: `grid.step` = {} is too coarse for a nucleus of charge {}: give at most "
         "{:.3g}; 0.25 is usual for helium",
         values.source, values.grid.step, atom.charge, coarsest / atom.charge);
   }
   const double box = values.grid.step * static_cast<double>(values.grid.points);
   if (values.grid.absorber >= box) {
-    refuse_input(
+    app::refuse_input(
         "{}: `grid.absorber` = {} is beyond the box, which ends at {}; give a "
         "smaller radius, or 0 for none",
         values.source, values.grid.absorber, box);
   }
   if (values.observables.radius >= box) {
-    refuse_input("{}: `observables.radius` = {} is beyond the box, which ends at {:.6g}",
-                 values.source, values.observables.radius, box);
+    app::refuse_input("{}: `observables.radius` = {} is beyond the box, which ends at {:.6g}",
+                      values.source, values.observables.radius, box);
   }
 }
 
@@ -68,7 +68,7 @@ void require_sense(const Case& values) {
 void require_servers(const Case& values) {
   const auto& servers = values.output.servers;
   if (values.electrons.every == 0 || servers != "hidden") return;
-  refuse_input(
+  app::refuse_input(
       "{}: `electrons.every` = {} does not go with `output.servers` = \"{}\", which "
       "makes no such files; give process, thread, 1 (a rank), or none",
       values.source, values.electrons.every, servers);

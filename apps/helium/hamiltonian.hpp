@@ -6,9 +6,9 @@
 #include "angular.hpp"
 #include "atom.hpp"
 #include "blocks.hpp"
-#include "core/buffer.hpp"
 #include "kernel.hpp"
 #include "radial.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::helium {

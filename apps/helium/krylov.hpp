@@ -4,8 +4,8 @@
 #include <complex>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "hamiltonian.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace::helium {
 

@@ -13,14 +13,11 @@
 #include <nlohmann/json.hpp>
 
 #include "chooser/environment.hpp"
-#include "move/copy_kinds.hpp"
-#include "server/pipeline/pipeline.hpp"
-#include "server/step_file.hpp"
-#include "server/transport.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
 #include "tailrace/more/file.hpp"
 #include "tailrace/more/hints.hpp"
+#include "tailrace/more/stream_options.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace {
@@ -41,44 +38,12 @@ struct Table {
 
 Table methods_table(std::string_view name, std::string_view title,
                     std::span<const tailrace::MethodInfo> methods,
-                    std::string_view name_title = "method") {
-  Table table{name, title, name_title, "applies"};
+                    std::string_view name_title = "method",
+                    std::string_view applies_title = "applies") {
+  Table table{name, title, name_title, applies_title};
   for (const auto& method : methods) {
     table.entries.push_back(
         {method.name, method.summary, std::string(method.applies), method.available});
-  }
-  return table;
-}
-
-Table kernels_table() {
-  Table table{"kernels", "1D transform kernels (fft.kernel)", "kernel", "applies"};
-  for (const auto& kernel : tailrace::fft::kernels()) {
-    table.entries.push_back({kernel.name, kernel.summary, "where built in", kernel.available});
-  }
-  return table;
-}
-
-Table stores_table() {
-  Table table{"stores", "How transforms write blocks and fields", "stores", "applies"};
-  for (const auto& kind : tailrace::fft::store_kinds()) {
-    table.entries.push_back({kind.name, kind.summary, "always; measured", true});
-  }
-  return table;
-}
-
-Table reads_table() {
-  Table table{"reads", "How transforms read blocks and fields", "reads", "applies"};
-  for (const auto& kind : tailrace::fft::read_kinds()) {
-    table.entries.push_back({kind.name, kind.summary, "always; measured", true});
-  }
-  return table;
-}
-
-Table copies_table() {
-  Table table{"copies", "Kinds of strided copies (exchange, staging)", "copies", "written at once"};
-  for (const auto& kind : tailrace::copy_kinds()) {
-    table.entries.push_back(
-        {kind.name, kind.summary, fmt::format("{} line{}", kind.lines, kind.lines > 1 ? "s" : "")});
   }
   return table;
 }
@@ -122,41 +87,20 @@ Table environment_table() {
   return table;
 }
 
-Table transports_table() {
-  Table table{"transports", "Transports to I/O servers (transport)", "transport", ""};
-  for (const auto& transport : tailrace::server::transport_table()) {
-    table.entries.push_back({transport.name, transport.summary});
-  }
-  return table;
-}
-
-Table formats_table() {
-  Table table{"formats", "Formats of files that servers write (format)", "format", "paths"};
-  for (const auto& format : tailrace::server::format_table()) {
-    table.entries.push_back(
-        {format.name, format.summary, fmt::format("ending in {}", format.suffix)});
-  }
-  return table;
-}
-
-Table stages_table() {
-  Table table{"stages", "Stages of products (stages)", "stage", "settings and defaults"};
-  for (const auto& stage : tailrace::server::stage_table()) {
-    table.entries.push_back({stage.name, stage.summary, stage.settings});
-  }
-  return table;
-}
-
 std::vector<Table> tables() {
   return {
       methods_table("exchange", "Methods of exchange (Exchange, output)", tailrace::move_methods()),
       methods_table("transposes",
                     "Methods of the transposes inside a parallel transform (fft.method)",
                     tailrace::fft::exchange_methods()),
-      kernels_table(),
-      stores_table(),
-      reads_table(),
-      copies_table(),
+      methods_table("kernels", "1D transform kernels (fft.kernel)", tailrace::fft::kernels(),
+                    "kernel"),
+      methods_table("stores", "How transforms write blocks and fields",
+                    tailrace::fft::store_kinds(), "stores"),
+      methods_table("reads", "How transforms read blocks and fields", tailrace::fft::read_kinds(),
+                    "reads"),
+      methods_table("copies", "Kinds of strided copies (exchange, staging)",
+                    tailrace::copy_methods(), "copies", "written at once"),
       servers_table(),
       methods_table("reductions", "Methods of allreduce, reduce and barrier (Reduction)",
                     tailrace::reduction_methods()),
@@ -166,9 +110,12 @@ std::vector<Table> tables() {
                     "back end"),
       hints_table(),
       environment_table(),
-      transports_table(),
-      formats_table(),
-      stages_table(),
+      methods_table("transports", "Transports to I/O servers (transport)", tailrace::transports(),
+                    "transport", ""),
+      methods_table("formats", "Formats of files that servers write (format)",
+                    tailrace::file_formats(), "format", "paths that end in"),
+      methods_table("stages", "Stages of products (stages)", tailrace::product_stages(), "stage",
+                    "settings and defaults"),
   };
 }
 

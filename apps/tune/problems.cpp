@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "core/wait.hpp"
-#include "move/block_exchange.hpp"
 #include "mpi_algorithms.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
@@ -106,10 +104,7 @@ void tune_exchange(const Comm& comm, Reader& values) {
 void tune_alltoall(const Comm& comm, Reader& values) {
   const std::ptrdiff_t bytes = values.number("bytes", 4096);
   values.end();
-  BlockShape shape;
-  shape.send.assign(1, std::vector(static_cast<std::size_t>(comm.num_ranks()), bytes));
-  shape.receive = shape.send;
-  BlockExchange(comm, std::move(shape), "auto");
+  tune_blocks(comm, bytes);
 }
 
 void tune_allreduce(const Comm& comm, const TuneProblem& problem, Reader& values) {

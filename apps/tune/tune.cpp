@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,10 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include "core/launched_alone.hpp"
 #include "problems.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/launched_alone.hpp"
 #include "tailrace/more/tune.hpp"
-#include "tune/memory.hpp"
 
 namespace {
 
@@ -41,7 +41,10 @@ class FreshMemory {
   FreshMemory(const FreshMemory&) = delete;
   FreshMemory& operator=(const FreshMemory&) = delete;
 
-  std::vector<tune::Remembered> winners() const { return *tune::recall(path_); }
+  std::vector<tune::Remembered> winners() const {
+    if (!std::filesystem::exists(path_)) return {};  // nothing was measured
+    return tune::list_remembered(path_);
+  }
 
  private:
   bool mine_;

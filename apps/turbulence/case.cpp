@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "common/case_text.hpp"
-#include "core/refuse_input.hpp"
+#include "common/refuse_input.hpp"
 
 namespace tailrace::turbulence {
 
@@ -16,7 +16,7 @@ namespace {
 void require_grid(const Case& values) {
   const auto& grid = values.grid;
   if (grid.nx < 4 || grid.ny < 4 || grid.nz < 4) {
-    refuse_input(
+    app::refuse_input(
         "{}: the grid has {} x {} x {} points (x, y, z); give `grid.n`, or `grid.nx`, "
         "`grid.ny` and `grid.nz`, at least 4 each",
         values.source, grid.nx, grid.ny, grid.nz);
@@ -24,7 +24,7 @@ void require_grid(const Case& values) {
   const bool whole = std::all_of(grid.ranks.begin(), grid.ranks.end(),
                                  [](double r) { return r == std::floor(r); });
   if (grid.ranks.size() != 2 || !whole || (grid.ranks[0] == 0) != (grid.ranks[1] == 0)) {
-    refuse_input(
+    app::refuse_input(
         "{}: `grid.ranks` must be two whole numbers [along z, along y], both 0 for "
         "an automatic choice",
         values.source);
@@ -36,12 +36,12 @@ void require_fields(const Case& values) {
   std::sort(fields.begin(), fields.end());
   const auto twice = std::adjacent_find(fields.begin(), fields.end());
   if (twice != fields.end()) {
-    refuse_input("{}: `output.fields` names \"{}\" twice", values.source, *twice);
+    app::refuse_input("{}: `output.fields` names \"{}\" twice", values.source, *twice);
   }
   const bool any = !fields.empty() && (fields != std::vector<std::string>{"scalars"} ||
                                        !values.scalars.schmidt.empty());
   if (any || values.output.every == 0) return;
-  refuse_input(
+  app::refuse_input(
       "{}: `output.fields` names no field of this flow; give at least one of u, v, "
       "w{}, or output.every = 0",
       values.source, values.scalars.schmidt.empty() ? "" : ", scalars");
@@ -51,14 +51,14 @@ void require_sense(const Case& values) {
   const auto& flow = values.flow;
   const auto& restart = values.restart.file;
   if (flow.initial == "restart" && (restart.empty() || restart == "latest_or_fresh")) {
-    refuse_input("{}: flow.initial = \"restart\" needs the checkpoint in `restart.file`",
-                 values.source);
+    app::refuse_input("{}: flow.initial = \"restart\" needs the checkpoint in `restart.file`",
+                      values.source);
   }
   require_fields(values);
   const auto gradients = values.scalars.mean_gradient.size();
   const auto scalars = values.scalars.schmidt.size();
   if (gradients != 0 && gradients != 3 && gradients != 3 * scalars) {
-    refuse_input(
+    app::refuse_input(
         "{}: `scalars.mean_gradient` has {} numbers; give 3 (x, y, z) for all "
         "scalars, or {} for the {} scalars in turn",
         values.source, gradients, 3 * scalars, scalars);
@@ -124,7 +124,7 @@ NavierStokesOptions solver_options(const Case& values, int num_ranks) {
   options.dealias = app::value_of(dealias_methods, values.dealias.method);
   options.grid = {static_cast<int>(grid.ranks[0]), static_cast<int>(grid.ranks[1])};
   if (grid.ranks[0] != 0 && grid.ranks[0] * grid.ranks[1] != num_ranks) {
-    refuse_input(
+    app::refuse_input(
         "{}: grid.ranks = [{}, {}] needs {} ranks, but the run has {}; "
         "[0, 0] chooses a grid that fits",
         values.source, grid.ranks[0], grid.ranks[1], grid.ranks[0] * grid.ranks[1], num_ranks);

@@ -4,9 +4,9 @@
 #include <array>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "navier_stokes.hpp"
 #include "step_operator.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::turbulence {

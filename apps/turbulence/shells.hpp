@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "core/wave_shell.hpp"
 #include "navier_stokes.hpp"
+#include "tailrace/fft.hpp"
 
 namespace tailrace::turbulence {
 
@@ -17,8 +17,10 @@ inline double unit_wave_number(const NavierStokesOptions& options) {
   return 2 * M_PI / std::max({lengths[0], lengths[1], lengths[2]});
 }
 
-/// Shell of a wave number: s holds s - 1/2 <= k / unit < s + 1/2, edges as of `wave_shell`.
-inline int shell_of(double k, double unit) { return static_cast<int>(wave_shell(k / unit)); }
+/// Shell of a wave number: s holds s - 1/2 <= k / unit < s + 1/2, edges as of `fft::shell_of_wave`.
+inline int shell_of(double k, double unit) {
+  return static_cast<int>(fft::shell_of_wave(k / unit));
+}
 
 /// Largest wave number [1/length] of a corner of the kept modes: no mode has a larger one.
 inline double largest_wave_number(const NavierStokesOptions& options) {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <complex>
 
-#include "core/wave_shell.hpp"
 #include "shells.hpp"
+#include "tailrace/fft.hpp"
 
 namespace tailrace::turbulence {
 
@@ -65,7 +65,7 @@ void StatisticsKernel<Real>::sum_modes(NavierStokes<Real>& flow) {
         const double real = x * a + y * b + z * c;
         const double imag = x * d + y * e + z * f;
         divergence_max_ = std::max(divergence_max_, real * real + imag * imag);
-        shells[wave_shell(std::sqrt(k2) * per_unit)] += square;
+        shells[fft::shell_of_wave(std::sqrt(k2) * per_unit)] += square;
       }
       for (std::size_t s = 0; s < num_flow_sums; ++s) sums_[s] += row[s];
     }

@@ -17,17 +17,16 @@
 #include <mpi.h>
 #include <nlohmann/json.hpp>
 
-#include "core/launched_alone.hpp"
-#include "core/same_on_all.hpp"
-#include "store/verify.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/launched_alone.hpp"
+#include "tailrace/more/verify.hpp"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-using tailrace::store::Damage;
-using tailrace::store::VerifiedDataset;
-using tailrace::store::VerifiedFile;
+using tailrace::Damage;
+using tailrace::VerifiedDataset;
+using tailrace::VerifiedFile;
 
 std::string_view name_of(VerifiedDataset::Check check) {
   switch (check) {
@@ -128,7 +127,7 @@ int run(int argc, char** argv) {
     if (comm.rank() == 0) file.problem = problem_of(file.path);
     wrong = file.problem.empty() ? 0 : 1;
     tailrace::check_mpi(MPI_Bcast(&wrong, 1, MPI_INT, 0, comm.raw()));
-    if (wrong == 0) file = tailrace::store::verify_file(comm, paths[i], !pieces.contains(paths[i]));
+    if (wrong == 0) file = tailrace::verify_file(comm, paths[i], !pieces.contains(paths[i]));
     if (comm.rank() == 0) print_file(file);
     if (file.damaged()) status = 1;
     if (file.unchecked() && status == 0) status = 4;

@@ -11,11 +11,11 @@ namespace {
 
 void run(const bench::Arguments& args, const std::string& operation, std::ptrdiff_t bytes) {
   bench::ReductionProblem problem(operation, bytes);
-  bench::Contest contest([&](int round) { problem.prepare(round); },
-                         [&] { return problem.wrong(); });
-  contest.add(problem.mpi(args.text("entry", "MPI"), "peer"));
-  bench::measure(contest, problem, bench::Effort::from(args));
-  contest.print([&](bench::JsonLine& line) { problem.describe(line, args.text("nodes", "")); });
+  bench::Comparison comparison([&](int round) { problem.prepare(round); },
+                               [&] { return problem.wrong(); });
+  comparison.add(problem.mpi(args.text("entry", "MPI"), "peer"));
+  bench::measure(comparison, problem, bench::Effort::from(args));
+  comparison.print([&](bench::JsonLine& line) { problem.describe(line, args.text("nodes", "")); });
 }
 
 }  // namespace

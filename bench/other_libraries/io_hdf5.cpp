@@ -173,7 +173,7 @@ class Hdf5 : public Method {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
-Variant make_variant(const std::string& name, bool collective, Hint hint) {
+WriteMethod make_variant(const std::string& name, bool collective, Hint hint) {
   return {name, "hdf5", true, [collective, hint](const Job& job) {
             return std::make_unique<Hdf5>(job, collective, hint);
           }};
@@ -181,7 +181,7 @@ Variant make_variant(const std::string& name, bool collective, Hint hint) {
 
 }  // namespace
 
-std::vector<Variant> hdf5_variants() {
+std::vector<WriteMethod> hdf5_variants() {
   return {make_variant("hdf5 collective", true, Hint::none),
           make_variant("hdf5 collective all write", true, Hint::all_write),
           make_variant("hdf5 independent", false, Hint::none)};
@@ -192,7 +192,7 @@ std::vector<Variant> hdf5_variants() {
 #else
 
 namespace bench {
-std::vector<Variant> hdf5_variants() { return {}; }
+std::vector<WriteMethod> hdf5_variants() { return {}; }
 }  // namespace bench
 
 #endif

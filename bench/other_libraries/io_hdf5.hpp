@@ -8,6 +8,6 @@
 namespace bench {
 
 /// Parallel HDF5 as a program calls it; empty if the build has none.
-std::vector<Variant> hdf5_variants();
+std::vector<WriteMethod> hdf5_variants();
 
 }  // namespace bench

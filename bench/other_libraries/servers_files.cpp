@@ -13,7 +13,7 @@ namespace {
 
 class Synchronous : public StepWriter {
  public:
-  explicit Synchronous(Variant variant)
+  explicit Synchronous(WriteMethod variant)
       : comm_(MPI_COMM_WORLD), pool_(comm_), variant_(std::move(variant)) {}
   const tailrace::Comm* compute() const override { return &comm_; }
   void open(const StepField& field) override {
@@ -39,13 +39,14 @@ class Synchronous : public StepWriter {
 
   tailrace::Comm comm_;
   tailrace::FilePool pool_;
-  Variant variant_;
+  WriteMethod variant_;
   const StepField* field_ = nullptr;
   Pattern pattern_;
   std::optional<Job> job_;
 };
 
-void add(std::vector<ServerVariant>& variants, const Variant& variant, const std::string& name) {
+void add(std::vector<ServerVariant>& variants, const WriteMethod& variant,
+         const std::string& name) {
   variants.push_back({name, "peer", false, false, [variant](const Arguments&) {
                         return std::make_unique<Synchronous>(variant);
                       }});

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "move/block_exchange.hpp"
 #include "simulated_driver.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <smpi/smpi.h>
 #include <sys/mman.h>
 
-#include "core/buffer.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace scale {
 

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "core/last_resort.hpp"
-#include "core/wait.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::c {
 
@@ -17,7 +17,7 @@ void check_call(const Comm& comm, Check&& check) {
   try {
     std::forward<Check>(check)();
   } catch (const Error& error) {
-    refuse_call(comm, WaitPolicy{}, error);
+    refuse_call(comm, error);
   }
 }
 

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "item_type.hpp"
-#include "store/item_convert.hpp"
 
 namespace tailrace::c {
 
@@ -44,7 +43,7 @@ void set_attribute(Ref<tailrace_contents> given, const char* of, const char* nam
 
 /// A list of `count` numbers, or one number if there is no count.
 AttributeValue numbers_of(int type, const void* values, std::optional<std::int64_t> count) {
-  return store::with_item_type(item_type_of(type), [&]<class Item>(std::type_identity<Item>) {
+  return with_item_type(item_type_of(type), [&]<class Item>(std::type_identity<Item>) {
     const auto items = list(static_cast<const Item*>(values), count.value_or(1), "values");
     if (count) return AttributeValue(std::vector<Item>(items.begin(), items.end()));
     return AttributeValue(items.front());

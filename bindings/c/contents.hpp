@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "core/agreed_error.hpp"
 #include "objects.hpp"
+#include "tailrace/more/agreed_error.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::c {

@@ -6,9 +6,9 @@
 #include <new>
 #include <stdexcept>
 
-#include "core/agreed_error.hpp"
 #include "guard.hpp"
 #include "item_type.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::c {
 

@@ -5,9 +5,9 @@
 
 #include "call_check.hpp"
 #include "calls/statistics.hpp"
-#include "core/agreed_error.hpp"
 #include "objects.hpp"
 #include "tailrace/c/file.h"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::c {
 

@@ -8,9 +8,9 @@
 
 #include "call_check.hpp"
 #include "calls/statistics.hpp"
-#include "core/agreed_error.hpp"
 #include "item_type.hpp"
 #include "objects.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::c {
 

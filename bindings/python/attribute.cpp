@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "arrays.hpp"
-#include "store/attribute_values.hpp"
+#include "tailrace/more/attributes.hpp"
 
 namespace tailrace::python {
 
@@ -58,7 +58,7 @@ std::vector<std::string> texts_from(nb::handle list, const std::string& what) {
 /// The items of an array of numbers; of one item without an axis, that item.
 AttributeValue numbers_from(nb::handle array, bool is_list, const std::string& what) {
   const Array items(numpy("atleast_1d")(numpy("ascontiguousarray")(array)), Use::read, what);
-  return store::with_item_type(items.type, [&]<class Item>(std::type_identity<Item>) {
+  return with_item_type(items.type, [&]<class Item>(std::type_identity<Item>) {
     const auto* first = reinterpret_cast<const Item*>(items.data);
     if (is_list) return AttributeValue(std::vector<Item>(first, first + items.num_items()));
     return AttributeValue(*first);
@@ -83,7 +83,7 @@ AttributeValue from_array(nb::handle value, const std::string& what) {
     if (!is_text(items)) refuse_kind(value, what);
     return text_from(items, what);
   }
-  const auto type = store::find_type(nb::cast<std::string>(array.attr("dtype").attr("name")));
+  const auto type = find_type(nb::cast<std::string>(array.attr("dtype").attr("name")));
   if (!type) {
     refuse(
         fmt::format("{}: items of {}; {}", what, text_of(array.attr("dtype")),
@@ -196,7 +196,7 @@ AttributeValue attribute_of(nb::handle value, const std::string& name, const std
   const bool of_array = std::ranges::find(names_of_array_type, name) != names_of_array_type.end();
   if (!type || !of_array || !is_untyped(value)) return made;
   try {
-    return store::converted(what, name, made, *type);
+    return converted(what, name, made, *type);
   } catch (const Error&) {
     return made;  // of unpacked values, say
   }

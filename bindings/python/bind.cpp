@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/last_resort.hpp"
-#include "core/say.hpp"
+#include "tailrace/log.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::python {
 
@@ -109,7 +109,7 @@ void prepare_or_refuse(const Comm& comm, const std::string& what,
 
 void refuse_in_loop(const Comm& comm, const Error& fault) {
   nb::gil_scoped_release released;
-  refuse_call(comm, WaitPolicy{}, fault);
+  refuse_call(comm, fault);
 }
 
 nb::tuple tuple_of(const std::ptrdiff_t* values, std::ptrdiff_t count) {
@@ -146,7 +146,7 @@ void meet_after_exception(const Comm& comm, const std::string& what, nb::handle 
   }
   text += ")";
   nb::gil_scoped_release released;
-  meet_to_free(comm, WaitPolicy{}, text, -1);
+  meet_to_free(comm, text);
 }
 
 }  // namespace tailrace::python

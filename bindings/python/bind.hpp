@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -95,13 +96,18 @@ std::optional<T> taken(nb::handle object, std::string_view name, std::string_vie
 /// One of several words, by name.
 template <class T>
 T pick(std::string_view name, std::string_view value,
-       std::initializer_list<std::pair<std::string_view, T>> words) {
+       std::span<const std::pair<const char*, T>> words) {
   std::string known;
   for (const auto& [word, meaning] : words) {
     if (word == value) return meaning;
     known += fmt::format("{}'{}'", known.empty() ? "" : ", ", word);
   }
   refuse(fmt::format("{}: '{}' is none of {}", name, value, known));
+}
+template <class T>
+T pick(std::string_view name, std::string_view value,
+       std::initializer_list<std::pair<const char*, T>> words) {
+  return pick<T>(name, value, std::span(words.begin(), words.size()));
 }
 
 nb::tuple tuple_of(const std::ptrdiff_t* values, std::ptrdiff_t count);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "attribute.hpp"
-#include "store/attribute_values.hpp"
 
 namespace tailrace::python {
 
@@ -130,8 +129,7 @@ void Contents::take(const ContentsArguments& arguments, const Comm& comm) {
     });
     auto coordinate = coordinate_of(name, pair ? nb::object(value[0]) : value, what, of_axis);
     if (pair) {
-      coordinate.attributes =
-          attributes_of(value[1], what + ", attribute", store::view_of(coordinate).type);
+      coordinate.attributes = attributes_of(value[1], what + ", attribute", type_of(coordinate));
     }
     contents_.coordinates.push_back(std::move(coordinate));
   }

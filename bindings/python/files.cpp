@@ -2,8 +2,8 @@
 // Output and Input: named arrays in files.
 #include "attribute.hpp"
 #include "contents.hpp"
-#include "core/agreed_error.hpp"
 #include "tailrace/input.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::python {
 

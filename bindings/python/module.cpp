@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The module tailrace._core: one file for each part of the library.
 #include "bind.hpp"
-#include "core/agreed_error.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::python {
 

@@ -3,7 +3,6 @@
 #include "tailrace/reduction.hpp"
 
 #include "arrays.hpp"
-#include "move/with_number_type.hpp"
 
 namespace tailrace::python {
 

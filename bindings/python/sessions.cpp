@@ -3,7 +3,6 @@
 #include "tailrace/session.hpp"
 
 #include "contents.hpp"
-#include "server/on_failure.hpp"
 #include "stages.hpp"
 
 namespace tailrace::python {
@@ -105,15 +104,6 @@ Product product_of(nb::handle given) {
   return product;
 }
 
-WhenFull when_full_of(std::string_view value) {
-  return pick<WhenFull>("when_full", value,
-                        {{"wait", WhenFull::wait},
-                         {"drop", WhenFull::drop},
-                         {"thin", WhenFull::thin},
-                         {"lower", WhenFull::lower},
-                         {"spill", WhenFull::spill}});
-}
-
 struct StreamArguments {
   Given<int> priority;
   Given<std::string> when_full;
@@ -128,7 +118,8 @@ struct StreamArguments {
 
 StreamOptions options_of(const StreamArguments& arguments) {
   StreamOptions options{.priority = arguments.priority.take("priority"),
-                        .when_full = when_full_of(arguments.when_full.take("when_full")),
+                        .when_full = pick<WhenFull>(
+                            "when_full", arguments.when_full.take("when_full"), when_full_words),
                         .stall_budget = arguments.stall_budget.take("stall_budget"),
                         .wait_limit_s = arguments.wait_limit_s.take("wait_limit_s"),
                         .spill_folder = arguments.spill_folder.take("spill_folder"),
@@ -136,7 +127,8 @@ StreamOptions options_of(const StreamArguments& arguments) {
                         .fallback_path = arguments.fallback_path.take("fallback_path"),
                         .format = arguments.format.take("format"),
                         .variables = arguments.variables.take("variables")};
-  options.on_failure = server::on_failure_of(arguments.on_failure.take("on_failure"));
+  options.on_failure =
+      pick<OnFailure>("on_failure", arguments.on_failure.take("on_failure"), on_failure_words);
   constexpr const char* needed = "products: needs a list of Product";
   if (nb::hasattr(arguments.products, "_asdict")) refuse(needed);
   for (const auto product : nb::iter(arguments.products)) {

@@ -3,7 +3,7 @@
 #include "tailrace/more/file.hpp"
 
 #include "contents.hpp"
-#include "core/agreed_error.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::python {
 

@@ -3,72 +3,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <mpi.h>
 
 #include "tailrace/error.hpp"
+#include "tailrace/more/owned.hpp"
 
 namespace tailrace {
-
-namespace detail {
-/// Adds to the number of live MPI handles and returns it; tests assert zero at the end.
-std::ptrdiff_t count_handles(std::ptrdiff_t change);
-bool mpi_is_finalized();
-
-struct CommHandle {
-  using Raw = MPI_Comm;
-  static Raw null() { return MPI_COMM_NULL; }
-  static void free(Raw& raw) { MPI_Comm_free(&raw); }
-};
-struct TypeHandle {
-  using Raw = MPI_Datatype;
-  static Raw null() { return MPI_DATATYPE_NULL; }
-  static void free(Raw& raw) { MPI_Type_free(&raw); }
-};
-struct WinHandle {
-  using Raw = MPI_Win;
-  static Raw null() { return MPI_WIN_NULL; }
-  static void free(Raw& raw) { MPI_Win_free(&raw); }
-};
-}  // namespace detail
-
-/// Owner of one MPI handle: move-only, frees it once, and never after MPI_Finalize.
-template <class Handle>
-class Owned {
- public:
-  using Raw = typename Handle::Raw;
-  Owned() = default;
-  explicit Owned(Raw raw) : raw_(raw) {
-    if (raw_ != Handle::null()) detail::count_handles(1);
-  }
-  Owned(Owned&& other) noexcept : raw_(std::exchange(other.raw_, Handle::null())) {}
-  Owned& operator=(Owned&& other) noexcept {
-    if (this != &other) {
-      reset();
-      raw_ = std::exchange(other.raw_, Handle::null());
-    }
-    return *this;
-  }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() { reset(); }
-
-  Raw raw() const { return raw_; }
-  void reset() noexcept {
-    if (raw_ == Handle::null()) return;
-    if (!detail::mpi_is_finalized()) Handle::free(raw_);
-    raw_ = Handle::null();
-    detail::count_handles(-1);
-  }
-
- private:
-  Raw raw_ = Handle::null();
-};
-
-using OwnedComm = Owned<detail::CommHandle>;
-using OwnedType = Owned<detail::TypeHandle>;
-using OwnedWin = Owned<detail::WinHandle>;  ///< its destruction is collective
 
 /// A private communicator: a duplicate of the caller's, with MPI_ERRORS_RETURN set, so that
 /// `check_mpi` sees every error. Move-only.
@@ -108,6 +51,13 @@ class Comm {
   int rank_ = 0;
   int num_ranks_ = 1;
 };
+
+/// The text that `root` has, on all ranks; of any length. Collective over `comm`, blocking.
+std::string broadcast_text(MPI_Comm comm, std::string text, int root = 0);
+
+/// How the ranks of `comm` wait for each other, in a sentence: "16 ranks on 2 cores: ...".
+/// Collective, blocking.
+std::string describe_waiting(const Comm& comm);
 
 /// `value` as MPI's int count. Throws `Errc::invalid_input` if it does not fit. Local.
 int to_int(std::ptrdiff_t value);

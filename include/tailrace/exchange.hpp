@@ -7,10 +7,11 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "tailrace/comm.hpp"
 #include "tailrace/more/method_info.hpp"
-#include "tailrace/plan.hpp"
+#include "tailrace/more/plan.hpp"
 
 namespace tailrace {
 
@@ -151,5 +152,13 @@ class Exchange {
 
 using MoveMethodInfo = MethodInfo;
 std::span<const MoveMethodInfo> move_methods();
+
+/// The kinds of strided copies, of which exchanges and staging choose; `applies` says how much is
+/// written at once. Local.
+std::vector<MethodInfo> copy_methods();
+
+/// Has the tuner choose how the ranks of `comm` exchange blocks of `bytes` each, as transforms do
+/// (`fft::exchange_methods`), and remember it. Collective, blocking.
+void tune_blocks(const Comm& comm, std::ptrdiff_t bytes);
 
 }  // namespace tailrace

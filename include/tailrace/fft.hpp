@@ -75,6 +75,14 @@ struct Modes {
   }
 };
 
+/// The shell of a mode whose wave number is `multiple` times the width of a shell: shell s holds
+/// s - 1/2 <= multiple < s + 1/2. In boxes that are not cubes modes lie exactly on an edge, and
+/// round-off would decide; hence what is within 1e-9 of an edge (of itself) counts as on it. Local.
+inline std::size_t shell_of_wave(double multiple) {
+  constexpr double slack = 1e-9;
+  return static_cast<std::size_t>(multiple * (1 + slack) + 0.5);
+}
+
 /// A parallel 3D Fourier transform. forward: sum over points of u exp(-i k x), times
 /// `Problem::scale`; backward: sum over modes of u exp(+i k x); backward(forward(u)) = nx ny nz u
 /// where the scale is 1.
@@ -137,29 +145,14 @@ class Transform {
 extern template class Transform<float>;
 extern template class Transform<double>;
 
-/// A line of the table of 1D kernel libraries.
-struct KernelInfo {
-  std::string_view name;
-  std::string_view summary;
-  bool available;  ///< built in
-};
-std::span<const KernelInfo> kernels();
-
+using KernelInfo = MethodInfo;          ///< a 1D kernel library
 using ExchangeMethodInfo = MethodInfo;  ///< a method of exchanging the blocks of a transform
+using StoreInfo = MethodInfo;           ///< a method of writing what is next read from memory
+using ReadInfo = MethodInfo;            ///< a method of reading what comes from memory
+/// The tables, for `Options`. Local.
+std::span<const KernelInfo> kernels();
 std::span<const ExchangeMethodInfo> exchange_methods();
-
-/// A line of the table of methods of writing what is next read from memory.
-struct StoreInfo {
-  std::string_view name;
-  std::string_view summary;
-};
 std::span<const StoreInfo> store_kinds();
-
-/// A line of the table of methods of reading what comes from memory.
-struct ReadInfo {
-  std::string_view name;
-  std::string_view summary;
-};
 std::span<const ReadInfo> read_kinds();
 
 }  // namespace tailrace::fft

@@ -31,6 +31,11 @@ struct LogOptions {
 using LineHandler = std::function<void(LogLevel level, std::string_view text)>;
 void set_line_handler(LineHandler handler);
 
+/// Prints a line that a user must see and that no call can return. It goes where `set_line_handler`
+/// says, else to the newest `Log`, else as "tailrace: TEXT" to standard error. From any thread,
+/// never throws. Local.
+void say(LogLevel level, std::string_view text) noexcept;
+
 /// What a log has done so far, on this rank.
 struct LogStatistics {
   std::int64_t given = 0;     ///< lines given here, with those of too low a level

@@ -12,69 +12,15 @@
 
 #include "tailrace/comm.hpp"
 #include "tailrace/more/method_info.hpp"
+#include "tailrace/more/reduction_task.hpp"
 
 namespace tailrace {
-
-enum class ReduceOp { sum, min, max };
-
-/// Numbers that can be reduced; complex ones by `sum` alone.
-enum class NumberType { float32, float64, complex64, complex128, int32, int64 };
-
-/// The `NumberType` of a C++ type; only for the six that there are.
-template <class T>
-struct NumberTypeOf;
-template <>
-struct NumberTypeOf<float> {
-  static constexpr auto value = NumberType::float32;
-};
-template <>
-struct NumberTypeOf<double> {
-  static constexpr auto value = NumberType::float64;
-};
-template <>
-struct NumberTypeOf<std::complex<float>> {
-  static constexpr auto value = NumberType::complex64;
-};
-template <>
-struct NumberTypeOf<std::complex<double>> {
-  static constexpr auto value = NumberType::complex128;
-};
-template <>
-struct NumberTypeOf<std::int32_t> {
-  static constexpr auto value = NumberType::int32;
-};
-template <>
-struct NumberTypeOf<std::int64_t> {
-  static constexpr auto value = NumberType::int64;
-};
-template <class T>
-inline constexpr NumberType number_type = NumberTypeOf<T>::value;
-
-std::ptrdiff_t number_bytes(NumberType type);
-/// "float64"
-std::string_view number_name(NumberType type);
 
 /// What a `Reduction` is made for: the tuner times vectors of `max_items` numbers of `type`. Other
 /// types, and shorter vectors, go as well; longer ones are refused.
 struct ReductionShape {
   NumberType type = NumberType::float64;
   std::ptrdiff_t max_items = 1;
-};
-
-enum class ReductionKind { allreduce, reduce, barrier };
-
-/// One operation on one vector.
-struct ReductionTask {
-  ReductionKind kind = ReductionKind::allreduce;
-  NumberType type = NumberType::float64;
-  ReduceOp op = ReduceOp::sum;
-  const std::byte* in = nullptr;
-  std::byte* out = nullptr;  ///< may be `in`; of `reduce` it is that of the root alone
-  std::ptrdiff_t num_items = 0;
-  int root = 0;
-
-  std::ptrdiff_t num_bytes() const { return num_items * number_bytes(type); }
-  bool wants_result(int rank) const { return kind != ReductionKind::reduce || rank == root; }
 };
 
 /// Two vectors whose dot product is wanted, of the same length on this rank (it may differ between

@@ -131,9 +131,9 @@ class Sample {
 };
 
 /// Times storages of one matrix.
-class Contest {
+class FormatTimer {
  public:
-  Contest(const CsrView& a, const Features& f, std::vector<Trial>& trials)
+  FormatTimer(const CsrView& a, const Features& f, std::vector<Trial>& trials)
       : a_(a),
         sample_(a, f),
         part_(static_cast<double>(a.num_items()) /
@@ -202,17 +202,17 @@ class Contest {
 
 /// The candidates that might take less than `csr_s`, by what the sample makes of them, fastest
 /// first.
-std::vector<Candidate> by_sample(Contest& contest, double csr_s, std::vector<Candidate> found,
+std::vector<Candidate> by_sample(FormatTimer& timer, double csr_s, std::vector<Candidate> found,
                                  const Kernels* kernels) {
   std::vector<std::pair<double, Candidate>> timed;
   for (const auto& candidate : found) {
-    if (contest.least_s(candidate.bytes) >= csr_s) break;  // more bytes come later
+    if (timer.least_s(candidate.bytes) >= csr_s) break;  // more bytes come later
     const auto same = [&](const auto& other) { return other.second.format == candidate.format; };
     if (std::ranges::any_of(timed, same)) continue;  // with values in fewer bytes
-    const auto& sample = contest.sample();
+    const auto& sample = timer.sample();
     const auto stored =
         candidate.format->make(sample.view(), sample.features(), {candidate.values, kernels});
-    timed.emplace_back(contest.expected_s(*stored), candidate);
+    timed.emplace_back(timer.expected_s(*stored), candidate);
     if (timed.size() == most_sampled) break;
   }
   std::ranges::stable_sort(timed, {}, &std::pair<double, Candidate>::first);
@@ -246,32 +246,32 @@ std::shared_ptr<Stored> choose_automatically(const CsrView& a, const MatrixOptio
   }
   const auto f = find_features(a);
   if (tuning_is_off()) return choose_by_bytes(a, f, options, kernels);
-  Contest contest(a, f, trials);
-  const auto plain = contest.enter(borrow_csr(a, nullptr), 0);
+  FormatTimer timer(a, f, trials);
+  const auto plain = timer.enter(borrow_csr(a, nullptr), 0);
   std::vector<std::size_t> in_csr{plain};
   if (!options.bit_for_bit && f.mean_length + f.deviation_length >= num_lanes) {
-    const auto wide = contest.enter(borrow_csr(a, kernels), 0);
-    if (contest.time_of(wide) < hopeless * contest.time_of(plain)) in_csr.push_back(wide);
-    if (hopeless * contest.time_of(wide) < contest.time_of(plain)) in_csr = {wide};
+    const auto wide = timer.enter(borrow_csr(a, kernels), 0);
+    if (timer.time_of(wide) < hopeless * timer.time_of(plain)) in_csr.push_back(wide);
+    if (hopeless * timer.time_of(wide) < timer.time_of(plain)) in_csr = {wide};
   }
   // Only what could win back its conversion.
-  const double reference_s = contest.time_of(plain);
+  const double reference_s = timer.time_of(plain);
   const double hope_s = hoped_gain * reference_s * options.expected_multiplies;
   auto found = candidates(f, options);
   std::erase_if(found, [&](const auto& candidate) {
     return candidate.format->conversion_multiplies * reference_s > hope_s;
   });
-  const auto faster = [&](auto i, auto j) { return contest.time_of(i) < contest.time_of(j); };
+  const auto faster = [&](auto i, auto j) { return timer.time_of(i) < timer.time_of(j); };
   auto best = *std::ranges::min_element(in_csr, faster);
-  for (const auto& candidate : by_sample(contest, contest.time_of(best), found, kernels)) {
+  for (const auto& candidate : by_sample(timer, timer.time_of(best), found, kernels)) {
     const double start = cpu_s();
     auto stored = candidate.format->make(a, f, {candidate.values, kernels});
     auto compared = in_csr;
-    compared.push_back(contest.enter(std::move(stored), cpu_s() - start));
-    const std::array both{contest.time_of(best), contest.time_of(compared.back())};
+    compared.push_back(timer.enter(std::move(stored), cpu_s() - start));
+    const std::array both{timer.time_of(best), timer.time_of(compared.back())};
     const bool clear = chooser::first_as_good(both, chooser::largest_no_difference) == 1;
-    best = clear ? compared.back() : contest.compare(compared);
-    if (best == compared.back()) return contest.entry(best);
+    best = clear ? compared.back() : timer.compare(compared);
+    if (best == compared.back()) return timer.entry(best);
   }
   if (best == plain) return make_csr(a, f, {});
   return make_csr_wide(a, f, {ValueKind::fp64, kernels});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/buffer.hpp"
+#include "tailrace/more/buffer.hpp"
 
 #include <cstdlib>
 #include <cstring>

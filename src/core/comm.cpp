@@ -8,9 +8,9 @@
 
 #include "chooser/environment.hpp"
 #include "core/awaited.hpp"
-#include "core/launched_alone.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"
+#include "tailrace/more/launched_alone.hpp"
 
 namespace tailrace {
 

@@ -12,7 +12,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/whole_file.hpp"
 
 namespace tailrace {
 
@@ -38,16 +40,19 @@ int set_lock(int descriptor, short kind, int command, off_t start, off_t bytes) 
 }
 
 FileLock::FileLock(const std::string& path, double wait_s) {
-  file_ = open_descriptor(path, O_RDWR | O_CREAT);
-  int failed = file_ ? try_lock(file_.get()) : errno;
+  const auto file = std::make_shared<Descriptor>(open_descriptor(path, O_RDWR | O_CREAT));
+  int failed = *file ? try_lock(file->get()) : errno;
   double napped_s = 0;
   for (double nap_s = 0.001; failed == EAGAIN && napped_s < wait_s;
        nap_s = std::min(2 * nap_s, 0.05)) {
     std::this_thread::sleep_for(std::chrono::duration<double>(nap_s));
     napped_s += nap_s;
-    failed = try_lock(file_.get());
+    failed = try_lock(file->get());
   }
-  if (failed == 0) return;
+  if (failed == 0) {
+    file_ = file;
+    return;
+  }
   throw Error(Errc::io,
               failed == EAGAIN ? fmt::format("another job has held {} for {} s", path, wait_s)
                                : fmt::format("cannot lock {}: {} (errno {})", path,

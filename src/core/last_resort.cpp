@@ -108,4 +108,10 @@ void meet_to_free(const Comm& comm, const WaitPolicy& waiting, std::string_view 
   end_operation(comm, waiting, what, exceptions_when_made, [&] { return fails || is_done(all); });
 }
 
+void refuse_call(const Comm& comm, const Error& fault) { refuse_call(comm, WaitPolicy{}, fault); }
+
+void meet_to_free(const Comm& comm, std::string_view what) noexcept {
+  meet_to_free(comm, WaitPolicy{}, what, -1);
+}
+
 }  // namespace tailrace

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "core/agreed_error.hpp"
 #include "core/wait.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace {
 

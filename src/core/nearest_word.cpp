@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "nearest_word.hpp"
+#include "core/nearest_word.hpp"
 
 #include <algorithm>
 #include <cctype>

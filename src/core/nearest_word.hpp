@@ -2,23 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "tailrace/more/nearest_word.hpp"
 
 namespace tailrace {
-
-/// The word of `words` nearest to `text` by Levenshtein's distance, if fewer than `limit` letters
-/// change; "" if there is none. Capital letters count as small ones. Local.
-std::string_view nearest_word(std::string_view text, std::span<const std::string_view> words,
-                              std::size_t limit = SIZE_MAX);
-inline std::string_view nearest_word(std::string_view text, std::span<const std::string> words,
-                                     std::size_t limit = SIZE_MAX) {
-  const std::vector<std::string_view> views(words.begin(), words.end());
-  return nearest_word(text, views, limit);
-}
 
 /// "a, b, c; did you mean b?": `words`, and the one that `wrong` is a slip of, if any. Local.
 std::string words_instead(std::string_view wrong, std::span<const std::string_view> words);

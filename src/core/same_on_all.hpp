@@ -12,9 +12,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "core/bytes.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace {
 
@@ -63,9 +63,6 @@ std::vector<T> gather_from_all(const Comm& comm, const T& own) {
 
 /// `bytes` at `data` of `root`, any number, on all ranks. Collective over `comm`, blocking.
 void broadcast_bytes(MPI_Comm comm, void* data, std::int64_t bytes, int root);
-
-/// The text that `root` has, on all ranks; of any length. Collective over `comm`, blocking.
-std::string broadcast_text(MPI_Comm comm, std::string text, int root = 0);
 
 /// The values that rank 0 has, on all ranks, as `ByteWriter` takes them. Collective over `comm`,
 /// blocking.

@@ -12,11 +12,6 @@
 
 namespace tailrace {
 
-/// The one way in which the library prints: a line that a user must see and that no call can
-/// return. It goes where `set_line_handler` says, else to the newest `LineQueue`, else as
-/// "tailrace: TEXT" to standard error. From any thread, never throws. Local.
-void say(LogLevel level, std::string_view text) noexcept;
-
 /// As `say`, but at once: for a rank that waits, and so fetches nothing from a `LineQueue`.
 void say_now(LogLevel level, std::string_view text) noexcept;
 

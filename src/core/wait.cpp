@@ -84,6 +84,11 @@ WaitPolicy choose_wait_policy(const WaitFacts& facts) {
   return policy;
 }
 
+std::string describe_waiting(const Comm& comm) {
+  const auto facts = find_wait_facts(comm);
+  return describe(facts, choose_wait_policy(facts));
+}
+
 std::string describe(const WaitFacts& facts, const WaitPolicy& policy) {
   const auto first =
       policy.yields == 0

@@ -81,23 +81,23 @@ void WholeFile::remove_partial() {
   if (std::exchange(made_, false)) uninterrupted([&] { return unlink(partial_.c_str()); });
 }
 
-OpenFile::OpenFile(const std::string& path, int flags) : file_(open_descriptor(path, flags)) {
+SmallFile::SmallFile(const std::string& path, int flags) : file_(open_descriptor(path, flags)) {
   if (!file_) fail_errno(errno);
 }
 
-void OpenFile::write(const void* data, std::ptrdiff_t bytes, std::ptrdiff_t offset) {
+void SmallFile::write(const void* data, std::ptrdiff_t bytes, std::ptrdiff_t offset) {
   if (const int error = write_at(file_.get(), data, bytes, offset)) fail_errno(error);
 }
 
-void OpenFile::resize(std::ptrdiff_t bytes) const {
+void SmallFile::resize(std::ptrdiff_t bytes) const {
   if (uninterrupted([&] { return ftruncate(file_.get(), bytes); }) != 0) fail_errno(errno);
 }
 
-void OpenFile::flush() const {
+void SmallFile::flush() const {
   if (uninterrupted([&] { return fsync(file_.get()); }) != 0) fail_errno(errno);
 }
 
-void OpenFile::close() {
+void SmallFile::close() {
   if (file_.close() != 0) fail_errno(errno);
 }
 

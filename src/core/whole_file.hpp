@@ -9,6 +9,7 @@
 #include "core/replaced.hpp"
 #include "core/system_call.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/whole_file.hpp"
 
 namespace tailrace {
 
@@ -45,9 +46,9 @@ class WholeFile {
 
 /// A small file, or one that grows at its end, open for writing. Throws as `fail_errno` does.
 /// (`file::BackEnd` writes the large ones.) Local.
-class OpenFile {
+class SmallFile {
  public:
-  OpenFile(const std::string& path, int flags);
+  SmallFile(const std::string& path, int flags);
   void write(const void* data, std::ptrdiff_t bytes, std::ptrdiff_t offset);
   void resize(std::ptrdiff_t bytes) const;
   void flush() const;
@@ -56,11 +57,6 @@ class OpenFile {
  private:
   Descriptor file_;
 };
-
-void write_whole_file(const std::string& path, std::string_view text, bool flush = false);
-/// Its first `most_bytes`. Throws `Errc::io`, also for what is no regular file: a device may have
-/// no end, and a pipe no writer. Local.
-std::string read_whole_file(const std::string& path, std::size_t most_bytes = SIZE_MAX);
 
 /// These throw as `fail_errno` does. Local.
 void rename_file(const std::string& from, const std::string& to);

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "core/buffer.hpp"
 #include "engine.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/more/tune.hpp"
 
 namespace tailrace::fft {

@@ -129,7 +129,7 @@ std::span<const ReadInfo> read_kinds() {
   static const auto infos = [] {
     std::array<ReadInfo, kinds.size()> list;
     std::ranges::transform(kinds, list.begin(), [](const auto& kind) {
-      return ReadInfo{kind.name, kind.summary};
+      return ReadInfo{kind.name, kind.summary, "always; measured"};
     });
     return list;
   }();

@@ -14,12 +14,12 @@
 
 #include <fmt/format.h>
 
-#include "core/buffer.hpp"
 #include "core/method_table.hpp"
 #include "mode_rows.hpp"
 #include "route.hpp"
 #include "stores.hpp"
 #include "tailrace/fft.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/more/lanes.hpp"
 #include "tailrace/more/tune.hpp"
 #include "tune/sample.hpp"
@@ -37,7 +37,7 @@ const std::vector<StoreInfo>& kinds() {
   static const auto list = [] {
     std::vector<StoreInfo> infos;
     for (const auto& kind : copy_kinds()) {
-      if (kind.lines == 1) infos.push_back({kind.name, kind.summary});
+      if (kind.lines == 1) infos.push_back({kind.name, kind.summary, "always; measured"});
     }
     return infos;
   }();

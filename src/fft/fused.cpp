@@ -7,8 +7,8 @@
 #include "tailrace/more/fused.hpp"
 
 #include "engine.hpp"
-#include "move/memory_rates.hpp"
 #include "panel_time.hpp"
+#include "tailrace/more/memory_rates.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::fft {
@@ -99,7 +99,10 @@ class Fused<Real>::State {
     const auto panels_x = number(g_.zs().count * num_groups(g_.ys().count, w));
     const auto at_z = lines * number(g_.z.points) * unit_bytes;
     const auto at_y = panels_y * number(g_.y.kept()) * unit_bytes;
-    const auto columns = rates.scattered(stages_.stores.columns);
+    const auto scattered = [&](Stores stores) {
+      return stores == Stores::streaming ? rates.scattered_streaming : rates.scattered_ordinary;
+    };
+    const auto columns = scattered(stages_.stores.columns);
     PassCosts costs;
     costs.spectral_memory_s =
         (exchanged * at_z + spectral_bytes) / rates.contiguous + fields * at_z / columns;
@@ -107,8 +110,7 @@ class Fused<Real>::State {
     if (g_.py > 1) {
       const auto at_x = panels_x * number(g_.x.kept()) * unit_bytes;
       const auto moved = (fields + products) * at_x;
-      costs.physical_memory_s +=
-          moved / rates.contiguous + moved / rates.scattered(stages_.stores.rows);
+      costs.physical_memory_s += moved / rates.contiguous + moved / scattered(stages_.stores.rows);
     }
     const auto seconds = [](const auto& kernel, std::ptrdiff_t n, Direction direction) {
       return panel_s<Real>(*kernel, n, direction);

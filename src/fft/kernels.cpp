@@ -44,7 +44,7 @@ std::span<const KernelInfo> kernels() {
   static const auto infos = [] {
     std::array<KernelInfo, table.size()> list{};
     for (std::size_t i = 0; i < table.size(); ++i) {
-      list[i] = {table[i].name, table[i].summary, table[i].available()};
+      list[i] = {table[i].name, table[i].summary, "where built in", table[i].available()};
     }
     return list;
   }();

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "core/buffer.hpp"
 #include "kernel.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace::fft {
 

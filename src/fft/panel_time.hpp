@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/buffer.hpp"
 #include "kernel.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/more/lanes.hpp"
 #include "tailrace/trace.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/agreed_error.hpp"
 #include "move/tuned.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::fft {
 

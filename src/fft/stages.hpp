@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "ahead.hpp"
-#include "core/buffer.hpp"
 #include "geometry.hpp"
 #include "kernel.hpp"
 #include "route.hpp"
 #include "stores.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/more/lanes.hpp"
 
 namespace tailrace::fft {

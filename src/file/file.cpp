@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "core/buffer.hpp"
 #include "core/common_path.hpp"
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
@@ -20,6 +19,7 @@
 #include "core/system_call.hpp"
 #include "file/strategy.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::file {

@@ -172,10 +172,10 @@ FilePart FilePart::runs(std::span<const FileRun> runs) {
     bytes += run.bytes;
   }
   const FileRun dense{0, bytes};
-  return Data::runs(runs, {&dense, 1});
+  return FilePart::runs(runs, {&dense, 1});
 }
 
-FilePart FilePart::Data::runs(std::span<const FileRun> runs, std::span<const FileRun> memory) {
+FilePart FilePart::runs(std::span<const FileRun> runs, std::span<const FileRun> memory) {
   auto data = std::make_shared<Data>();
   std::ptrdiff_t used = 0;  // of the first run of memory
   for (auto run : runs) {

@@ -22,9 +22,6 @@ class FilePart::Data {
   static const Data& of(const FilePart& part) { return *part.data_; }
   std::span<const file::Segment> segments() const { return segments_; }
   std::ptrdiff_t bytes() const { return bytes_; }
-  /// Runs of the file, which are runs of memory, too, in the order given; as far as both go. Throws
-  /// `Errc::invalid_input` for runs of the file that overlap.
-  static FilePart runs(std::span<const FileRun> runs, std::span<const FileRun> memory);
   /// A part of the segments of `part` that are `wanted`; they count from the same memory.
   template <class Wanted>
   static FilePart part_of(const FilePart& part, Wanted&& wanted) {

@@ -99,7 +99,4 @@ std::vector<int> choose_writers(Settings& settings, const NodeMap& nodes, int pe
 /// "0+4+8" as rank numbers; empty if it is not such a list. Local.
 std::vector<int> parse_ranks(const std::string& text);
 
-/// "4194304", "4M", "4MiB" as bytes; throws `Errc::invalid_input` naming `what`. Local.
-std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what);
-
 }  // namespace tailrace::file

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/wait.hpp"
 #include "move/node_window.hpp"
@@ -45,37 +42,6 @@ class Arrivals {
  private:
   alignas(64) std::atomic<std::uint64_t> count_;
   SequenceFlag ended_;  ///< rounds
-};
-
-/// Shared memory in which every rank of a node shows something to all the others, round by round.
-/// A rank has two places in turn: while slow ranks still read what a round has shown, fast ones
-/// write for the next, so that one wait a round is enough.
-///
-/// Use, again and again, the same on all ranks: write `own()`; `meet()`; read `of(rank)`.
-class NodeBoard {
- public:
-  /// `bytes` for each rank in a round, the same on all. Keeps references. All ranks of `node` are
-  /// on one node. Throws `Errc::io` on all ranks if there is no memory. Collective, blocking.
-  NodeBoard(const Comm& node, const WaitPolicy& waiting, std::ptrdiff_t bytes);
-
-  /// What this rank shows in the round that the next `meet` ends. Local.
-  std::byte* own() const { return places_[round_ % 2][static_cast<std::size_t>(node_.rank())]; }
-  /// Returns when all ranks have written. Collective, blocking.
-  void meet();
-  /// What `rank` shows in the round that has ended last; to be read before the next `meet`. Local.
-  const std::byte* of(int rank) const {
-    return places_[(round_ + 1) % 2][static_cast<std::size_t>(rank)];
-  }
-  std::ptrdiff_t bytes() const { return bytes_; }
-
- private:
-  const Comm& node_;
-  const WaitPolicy& waiting_;
-  std::ptrdiff_t bytes_;
-  NodeWindow window_;
-  Arrivals* written_ = nullptr;  ///< in the segment of the first rank
-  std::array<std::vector<std::byte*>, 2> places_;
-  std::uint32_t round_ = 0;
 };
 
 }  // namespace tailrace

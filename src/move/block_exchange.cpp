@@ -121,4 +121,11 @@ void BlockExchange::wait(std::ptrdiff_t piece) {
   if (runner_->needs_calls() && std::ranges::find(started_, true) != started_.end()) enter();
 }
 
+void tune_blocks(const Comm& comm, std::ptrdiff_t bytes) {
+  BlockShape shape;
+  shape.send.assign(1, std::vector(static_cast<std::size_t>(comm.num_ranks()), bytes));
+  shape.receive = shape.send;
+  BlockExchange(comm, std::move(shape), "auto");
+}
+
 }  // namespace tailrace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/method_table.hpp"
+#include "tailrace/exchange.hpp"
 
 namespace tailrace {
 
@@ -14,17 +15,17 @@ namespace {
 
 constexpr std::array kinds{
     CopyKind{"ordinary", "into the caches, from where it goes to memory later (the reference)",
-             Stores::ordinary, 1},
-    CopyKind{"fetched", "the same; lines are asked for before they are written", Stores::fetched,
-             1},
-    CopyKind{"fetched2", "the same, 2 lines at a place", Stores::fetched, 2},
-    CopyKind{"fetched4", "the same, 4 lines at a place", Stores::fetched, 4},
-    CopyKind{"fetched8", "the same, 8 lines at a place", Stores::fetched, 8},
+             Stores::ordinary, 1, "1 line"},
+    CopyKind{"fetched", "the same; lines are asked for before they are written", Stores::fetched, 1,
+             "1 line"},
+    CopyKind{"fetched2", "the same, 2 lines at a place", Stores::fetched, 2, "2 lines"},
+    CopyKind{"fetched4", "the same, 4 lines at a place", Stores::fetched, 4, "4 lines"},
+    CopyKind{"fetched8", "the same, 8 lines at a place", Stores::fetched, 8, "8 lines"},
     CopyKind{"streaming", "past the caches, whole lines, which are then not read before",
-             Stores::streaming, 1},
-    CopyKind{"streaming2", "the same, 2 lines at a place", Stores::streaming, 2},
-    CopyKind{"streaming4", "the same, 4 lines at a place", Stores::streaming, 4},
-    CopyKind{"streaming8", "the same, 8 lines at a place", Stores::streaming, 8},
+             Stores::streaming, 1, "1 line"},
+    CopyKind{"streaming2", "the same, 2 lines at a place", Stores::streaming, 2, "2 lines"},
+    CopyKind{"streaming4", "the same, 4 lines at a place", Stores::streaming, 4, "4 lines"},
+    CopyKind{"streaming8", "the same, 8 lines at a place", Stores::streaming, 8, "8 lines"},
 };
 
 std::vector<const CopyLoops*> loops_here() {
@@ -40,6 +41,11 @@ std::vector<const CopyLoops*> loops_here() {
 }  // namespace
 
 std::span<const CopyKind> copy_kinds() { return kinds; }
+std::vector<MethodInfo> copy_methods() {
+  std::vector<MethodInfo> infos;
+  for (const auto& kind : kinds) infos.push_back({kind.name, kind.summary, kind.written, true});
+  return infos;
+}
 const CopyKind* find_copy_kind(std::string_view name) { return find_line(kinds, name); }
 
 std::span<const CopyLoops* const> copy_loops() {

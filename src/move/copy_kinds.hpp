@@ -29,6 +29,7 @@ struct CopyKind {
   std::string_view summary;
   Stores stores;
   int lines;  ///< of a unit: what is written at once to one place, where planes are turned
+  std::string_view written;  ///< `lines` in words
 };
 
 /// The table, the plain reference first. Tests, tuner and `tailrace list copies` walk it.

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "core/agreed_error.hpp"
 #include "core/awaited.hpp"
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
@@ -22,6 +21,7 @@
 #include "move/copy_kinds.hpp"
 #include "move/method.hpp"
 #include "move/tuned.hpp"
+#include "tailrace/more/agreed_error.hpp"
 #include "tailrace/more/node_array.hpp"
 
 namespace tailrace {

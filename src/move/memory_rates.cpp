@@ -27,4 +27,9 @@ MemoryRates MemoryRates::measure(const Comm& comm, std::ptrdiff_t bytes, int rep
   return {2 * moved / best[0], moved / best[1], moved / best[2]};
 }
 
+void copy_past_caches(const std::byte* from, std::byte* to, std::ptrdiff_t bytes) {
+  copy_loops().front()->stream_rows({}, {}, bytes, from, to);
+  fence_streamed();
+}
+
 }  // namespace tailrace

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/buffer.hpp"
 #include "move/copy_kinds.hpp"
-#include "tailrace/comm.hpp"
+#include "tailrace/more/buffer.hpp"
+#include "tailrace/more/memory_rates.hpp"
 
 namespace tailrace {
 
@@ -60,20 +60,6 @@ class MemoryLoops {
 
   std::ptrdiff_t row_bytes_;
   Buffer from_, to_, panel_;
-};
-
-/// Bytes a second of one rank while all are at work: read and written by a copy, written by a
-/// scatter.
-struct MemoryRates {
-  double contiguous = 0, scattered_ordinary = 0, scattered_streaming = 0;
-
-  /// The best of `repeats` + 1 runs of each, in turn, over `bytes` of this rank. Collective,
-  /// blocking.
-  static MemoryRates measure(const Comm& comm, std::ptrdiff_t bytes, int repeats);
-
-  double scattered(Stores stores) const {
-    return stores == Stores::streaming ? scattered_streaming : scattered_ordinary;
-  }
 };
 
 }  // namespace tailrace

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "move/method.hpp"
 #include "move/strided_copy.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace {
 

@@ -14,7 +14,7 @@
 #include "tailrace/comm.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/plan.hpp"
+#include "tailrace/more/plan.hpp"
 
 namespace tailrace {
 

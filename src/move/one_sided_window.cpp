@@ -18,11 +18,11 @@
 
 #include <fmt/format.h>
 
-#include "core/agreed_error.hpp"
 #include "core/round_up.hpp"
 #include "core/same_on_all.hpp"
 #include "core/system_call.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace {
 

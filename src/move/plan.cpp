@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/plan.hpp"
+#include "tailrace/more/plan.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "chooser/absolute_path.hpp"
-#include "core/agreed_error.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
@@ -18,6 +17,7 @@
 #include "server/write_step.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/agreed_error.hpp"
 #include "tailrace/output.hpp"
 #include "tailrace/trace.hpp"
 

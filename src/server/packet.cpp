@@ -8,7 +8,7 @@
 
 #include "core/bytes.hpp"
 #include "core/round_up.hpp"
-#include "file/settings.hpp"
+#include "tailrace/more/hints.hpp"
 
 namespace tailrace {
 
@@ -106,7 +106,7 @@ int first_client(const Team& team, int server) {
 
 std::ptrdiff_t stripe_of_shares(const OutputOptions& options) {
   for (const auto& [name, value] : options.hints.pairs()) {
-    if (name == "striping_unit") return file::parse_bytes(value, name);
+    if (name == "striping_unit") return parse_bytes(value, name);
   }
   return options.stripe_bytes;
 }

@@ -14,12 +14,12 @@
 
 #include <fmt/format.h>
 
-#include "core/agreed_error.hpp"
 #include "core/say.hpp"
 #include "core/worker.hpp"
 #include "server/packet.hpp"
 #include "server/write_step.hpp"
 #include "store/hdf5_handle.hpp"
+#include "tailrace/more/agreed_error.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {

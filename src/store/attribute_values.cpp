@@ -13,7 +13,8 @@
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 
-namespace tailrace::store {
+namespace tailrace {
+namespace store {
 namespace {
 
 /// The numbers of `value`, one after another; empty for truth values and texts.
@@ -101,15 +102,17 @@ std::optional<double> number_of(const AttributeValue& value) {
       value);
 }
 
+}  // namespace store
+
 AttributeValue converted(const std::string& array, const std::string& name,
                          const AttributeValue& value, ItemType type) {
   if (type_of_numbers(value) == type) return value;
   std::optional<AttributeValue> made;
-  with_numbers(value, [&](ItemType from, const std::byte* data, std::ptrdiff_t count) {
+  store::with_numbers(value, [&](ItemType from, const std::byte* data, std::ptrdiff_t count) {
     with_item_type(type, [&]<class Item>(std::type_identity<Item>) {
       std::vector<Item> items(static_cast<std::size_t>(count));
       const auto misfit =
-          convert_items(from, type, data, count, reinterpret_cast<std::byte*>(items.data()));
+          store::convert_items(from, type, data, count, reinterpret_cast<std::byte*>(items.data()));
       if (misfit) {
         refuse_input("{}: attribute {}: {} is no {}, which is the type of the array", array, name,
                      *misfit, type_name(type));
@@ -127,6 +130,10 @@ AttributeValue converted(const std::string& array, const std::string& name,
   }
   return *std::move(made);
 }
+
+ItemType type_of(const Coordinate& coordinate) { return store::view_of(coordinate).type; }
+
+namespace store {
 
 std::optional<ItemBytes> fill_item(const std::string& array, const Attributes& attributes,
                                    ItemType type) {
@@ -282,4 +289,5 @@ std::string describe(const AttributeValue& value) {
       value);
 }
 
-}  // namespace tailrace::store
+}  // namespace store
+}  // namespace tailrace

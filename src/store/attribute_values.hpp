@@ -48,11 +48,6 @@ std::optional<ItemBytes> fill_item(const std::string& array, const Attributes& a
 /// Puts `item`, of `bytes` bytes, into each item of `items`. Local.
 void fill_items(std::span<std::byte> items, std::ptrdiff_t bytes, const ItemBytes& item);
 
-/// `value` with its items as another type. Throws `Errc::invalid_input` that names the attribute
-/// and `array` if an item does not fit. Local.
-AttributeValue converted(const std::string& array, const std::string& name,
-                         const AttributeValue& value, ItemType type);
-
 /// `name` for an error message, which a zero byte would end.
 std::string shown(const std::string& name);
 

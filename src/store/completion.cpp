@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/agreed_error.hpp"
 #include "core/wait.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::store {
 

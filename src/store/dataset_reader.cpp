@@ -24,15 +24,6 @@ file::BackEnd& ReadFile::open() {
   return *back_end_;
 }
 
-std::string Damage::describe(const std::string& dataset, const std::string& file) const {
-  auto text = fmt::format("dataset {}, box {}", dataset, box.describe());
-  if (bytes.count > 0) text += fmt::format(", bytes {} to {}", bytes.start, bytes.end() - 1);
-  if (file_offset < 0) return text;
-  text += file.empty() ? fmt::format(" (file offset {})", file_offset)
-                       : fmt::format(" (file offset {} of {})", file_offset, file);
-  return text;
-}
-
 void DatasetReader::read(std::span<const std::ptrdiff_t> units, std::vector<std::byte>& data) {
   std::ptrdiff_t bytes = 0;
   for (const auto unit : units) bytes += units_.bytes(unit);

@@ -14,9 +14,9 @@
 #include "store/file_index.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/read_plan.hpp"
-#include "store/verify.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/more/file.hpp"
+#include "tailrace/more/verify.hpp"
 
 namespace tailrace::store {
 

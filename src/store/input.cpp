@@ -163,14 +163,14 @@ std::vector<T> Input::State::numbers(const std::string& name) const {
     std::vector<T> made(count);
     if (!store::convertible(from, to)) {
       refuse_input("{}: attribute \"{}\" is {}, which is not read as {}", path, name,
-                   store::type_name(from), store::type_name(to));
+                   type_name(from), type_name(to));
     }
     const auto unfit =
         store::convert_items(from, to, reinterpret_cast<const std::byte*>(items), std::ssize(made),
                              reinterpret_cast<std::byte*>(made.data()));
     if (unfit) {
       refuse_input("{}: attribute \"{}\" holds {} ({}), which does not fit {}", path, name, *unfit,
-                   store::type_name(from), store::type_name(to));
+                   type_name(from), type_name(to));
     }
     return made;
   };
@@ -179,7 +179,7 @@ std::vector<T> Input::State::numbers(const std::string& name) const {
         using Item = AttributeItem<Held>;
         if constexpr (std::is_same_v<Item, std::string>) {
           refuse_input("{}: attribute \"{}\" is text, not {}", path, name,
-                       store::type_name(item_type<T>()));
+                       type_name(item_type<T>()));
         } else if constexpr (std::is_same_v<Held, std::vector<bool>>) {
           const std::vector<std::uint8_t> items(held.begin(), held.end());
           return convert(items.data(), items.size());
@@ -250,7 +250,7 @@ std::vector<std::string> Input::attribute_strings(const std::string& name) const
   return state_->texts(name);
 }
 std::vector<std::byte> Input::attribute_numbers(const std::string& name, ItemType type) const {
-  return store::with_item_type(type, [&]<class T>(std::type_identity<T>) {
+  return with_item_type(type, [&]<class T>(std::type_identity<T>) {
     const auto numbers = state_->numbers<T>(name);
     const auto bytes = std::as_bytes(std::span(numbers));
     return std::vector<std::byte>(bytes.begin(), bytes.end());
@@ -334,7 +334,7 @@ class Rounds {
         store::convert_items(entry_.type, type_, raw_.data(), items, converted_.data());
     if (unfit) {
       refuse_input("{}: dataset {} holds {} ({}), which does not fit {}", state_.path, entry_.name,
-                   *unfit, store::type_name(entry_.type), store::type_name(type_));
+                   *unfit, type_name(entry_.type), type_name(type_));
     }
   }
 
@@ -361,7 +361,7 @@ void check_readable(const Input::State& state, const FileIndex::Entry& entry, It
       state.comm.raw(), store::convertible(entry.type, type),
       fmt::format("{}: variable {} holds {} and cannot be read as {}: floating-point numbers are "
                   "not made integers, nor complex ones real",
-                  state.path, entry.name, store::type_name(entry.type), store::type_name(type)));
+                  state.path, entry.name, type_name(entry.type), type_name(type)));
   require_all_files(state, entry);
 }
 

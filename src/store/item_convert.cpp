@@ -14,13 +14,12 @@
 namespace tailrace {
 
 std::ptrdiff_t item_bytes(ItemType type) {
-  return store::with_item_type(type, []<class T>(std::type_identity<T>) {
+  return with_item_type(type, []<class T>(std::type_identity<T>) {
     static_assert(sizeof(T) <= store::largest_item_bytes);
     return std::ptrdiff_t{sizeof(T)};
   });
 }
 
-namespace store {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, ItemType>, 12> type_names{{
@@ -37,6 +36,25 @@ constexpr std::array<std::pair<std::string_view, ItemType>, 12> type_names{{
     {"complex64", ItemType::complex64},
     {"complex128", ItemType::complex128},
 }};
+
+}  // namespace
+
+std::string_view type_name(ItemType type) {
+  for (const auto& [name, known] : type_names) {
+    if (known == type) return name;
+  }
+  return "unknown";
+}
+
+std::optional<ItemType> find_type(std::string_view name) {
+  for (const auto& [known, type] : type_names) {
+    if (known == name) return type;
+  }
+  return std::nullopt;
+}
+
+namespace store {
+namespace {
 
 template <class T>
 struct IsComplex : std::false_type {};
@@ -124,20 +142,6 @@ std::optional<std::string> convert(const std::byte* in, std::ptrdiff_t count, st
 }
 
 }  // namespace
-
-std::string_view type_name(ItemType type) {
-  for (const auto& [name, known] : type_names) {
-    if (known == type) return name;
-  }
-  return "unknown";
-}
-
-std::optional<ItemType> find_type(std::string_view name) {
-  for (const auto& [known, type] : type_names) {
-    if (known == name) return type;
-  }
-  return std::nullopt;
-}
 
 bool convertible(ItemType from, ItemType to) {
   // Integers, floating-point numbers, complex numbers: to the same or a later kind.

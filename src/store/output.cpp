@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "chooser/absolute_path.hpp"
-#include "core/agreed_error.hpp"
 #include "core/at_finalize.hpp"
 #include "core/meeting.hpp"
 #include "core/same_on_all.hpp"
@@ -30,6 +29,7 @@
 #include "store/staging.hpp"
 #include "store/write_plan.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/agreed_error.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {

@@ -7,7 +7,7 @@
 #include "layout/holes.hpp"
 #include "move/choose_copies.hpp"
 #include "store/attribute_values.hpp"
-#include "tailrace/plan.hpp"
+#include "tailrace/more/plan.hpp"
 
 namespace tailrace::store {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "move/node_window.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace::store {
 

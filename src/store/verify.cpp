@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "store/verify.hpp"
+#include "tailrace/more/verify.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,15 +13,16 @@
 
 #include <fmt/format.h>
 
-#include "core/agreed_error.hpp"
 #include "core/system_call.hpp"
 #include "file/settings.hpp"
 #include "store/dataset_reader.hpp"
 #include "store/memory_file.hpp"
 #include "store/read_plan.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
-namespace tailrace::store {
+namespace tailrace {
+namespace store {
 namespace {
 
 constexpr std::ptrdiff_t buffer_bytes = 8 << 20;
@@ -196,6 +197,16 @@ VerifiedDataset verify_header(const std::string& path, const FileIndex& index) {
 }
 
 }  // namespace
+}  // namespace store
+
+std::string Damage::describe(const std::string& dataset, const std::string& file) const {
+  auto text = fmt::format("dataset {}, box {}", dataset, box.describe());
+  if (bytes.count > 0) text += fmt::format(", bytes {} to {}", bytes.start, bytes.end() - 1);
+  if (file_offset < 0) return text;
+  text += file.empty() ? fmt::format(" (file offset {})", file_offset)
+                       : fmt::format(" (file offset {} of {})", file_offset, file);
+  return text;
+}
 
 bool VerifiedFile::damaged() const {
   return (!problem.empty() && !unreadable) ||
@@ -207,6 +218,7 @@ bool VerifiedFile::unchecked() const {
 }
 
 VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data) {
+  using namespace store;
   VerifiedFile found;
   found.path = path;
   FileIndex index;
@@ -243,4 +255,4 @@ VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data) {
   return found;
 }
 
-}  // namespace tailrace::store
+}  // namespace tailrace

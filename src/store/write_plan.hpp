@@ -16,10 +16,6 @@
 
 namespace tailrace::store {
 
-/// What `OutputOptions::strategy` may be.
-inline constexpr std::array<std::string_view, 6> output_strategies{
-    "auto", "spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"};
-
 /// Who writes what of a file, decided: its settings after `auto` and zeros have been replaced.
 struct WritePlan {
   bool pieces = false;          ///< each writer's boxes go to a file of its own

@@ -95,7 +95,7 @@ std::string describe_grid(const Grid& grid, const std::string& file, double time
 }
 
 std::string number_of(ItemType type) {
-  const auto name = store::type_name(type);
+  const auto name = type_name(type);
   if (name.starts_with("complex")) {
     throw Error(Errc::invalid_input,
                 "write_xdmf: XDMF has no complex numbers; show their real and imaginary parts");

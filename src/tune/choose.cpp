@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "chooser/memory.hpp"
-#include "core/agreed_error.hpp"
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
+#include "tailrace/more/agreed_error.hpp"
 #include "tailrace/more/node_map.hpp"
 #include "tailrace/more/tune.hpp"
 #include "tune/core_wait.hpp"

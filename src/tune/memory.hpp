@@ -12,8 +12,7 @@
 
 namespace tailrace::tune {
 
-/// As JSON text, and back. Local.
-std::string to_text(const Remembered& entry);
+/// What `to_text` made. Local.
 Remembered from_text(std::string_view text);
 
 using Entries = std::shared_ptr<const std::vector<Remembered>>;

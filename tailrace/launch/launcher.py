@@ -20,7 +20,7 @@ from tailrace.errors import TailraceError
 # Outside a job: more ranks than this for each core of this machine are taken for a mistake.
 MOST_RANKS_PER_CORE = 256
 JOB_NAMES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "PJM_JOBID", "JOB_ID")
-# Ranks compare it with the size of MPI_COMM_WORLD (src/core/launched_alone.hpp).
+# Ranks compare it with the size of MPI_COMM_WORLD (include/tailrace/more/launched_alone.hpp).
 ASKED_RANKS = "TAILRACE_RANKS"
 # Launchers with the variables that say how many copies of a program they have started, and which
 # copy this is.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks that were asked for and are not in MPI_COMM_WORLD: by the variables of all launchers.
-#include "core/launched_alone.hpp"
+#include "tailrace/more/launched_alone.hpp"
 
 #include <gtest/gtest.h>
 

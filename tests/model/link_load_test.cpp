@@ -10,7 +10,7 @@
 
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/plan.hpp"
+#include "tailrace/more/plan.hpp"
 
 namespace tailrace::model {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans without MPI, for a few ranks against a comparison of all boxes, and for 100,000 ranks.
-#include "tailrace/plan.hpp"
+#include "tailrace/more/plan.hpp"
 
 #include <chrono>
 #include <cstdio>

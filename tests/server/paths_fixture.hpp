@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "core/agreed_error.hpp"
 #include "server/session_fixture.hpp"
+#include "tailrace/more/agreed_error.hpp"
 #include "tailrace/more/file.hpp"
 #include "tailrace/trace.hpp"
 

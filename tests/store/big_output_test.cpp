@@ -3,10 +3,10 @@
 // disk; skips where there is less.
 #include <sys/statvfs.h>
 
-#include "store/verify.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/input.hpp"
+#include "tailrace/more/verify.hpp"
 
 namespace tailrace {
 namespace {
@@ -54,7 +54,7 @@ TEST_F(BigOutputTest, MoreThanFourGiBAndMoreItemsThanAnInt) {
   Output(comm, options).write(path("big.h5"), contents);
   EXPECT_GT(fs::file_size(path("big.h5")), std::uintmax_t{8} << 30);
 
-  const auto report = store::verify_file(comm, path("big.h5"));
+  const auto report = verify_file(comm, path("big.h5"));
   EXPECT_FALSE(report.damaged());
   if (comm.rank() == 0) {
     EXPECT_EQ(report.datasets.at(0).bytes, static_cast<std::ptrdiff_t>(bytes));

@@ -10,9 +10,9 @@
 #include "output_case.hpp"
 #include "random_problems.hpp"
 #include "store/hdf5_handle.hpp"
-#include "store/verify.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/input.hpp"
+#include "tailrace/more/verify.hpp"
 
 namespace tailrace {
 namespace {
@@ -70,14 +70,14 @@ class DamageTest : public FolderTest {
   }
 
   bool verified(const std::string& file) {
-    const auto found = store::verify_file(comm, file);
+    const auto found = verify_file(comm, file);
     int sources = static_cast<int>(found.sources.size()), damaged = found.damaged() ? 1 : 0;
     MPI_Bcast(&sources, 1, MPI_INT, 0, comm.raw());
     for (int n = 0; n < sources; ++n) {
       std::string name = comm.rank() == 0 ? found.sources[static_cast<std::size_t>(n)] : "";
       name.resize(1000);
       MPI_Bcast(name.data(), 1000, MPI_CHAR, 0, comm.raw());
-      if (store::verify_file(comm, name.c_str(), false).damaged()) damaged = 1;
+      if (verify_file(comm, name.c_str(), false).damaged()) damaged = 1;
     }
     return damaged == 0;
   }

@@ -46,7 +46,7 @@ TEST_F(ItemTypesTest, EveryTypeComesBackAsItselfFromEveryStrategy) {
   FileContents contents;
   for (const auto type : all_types) data.push_back(bytes_of(type, layout, memory));
   for (std::size_t i = 0; i < data.size(); ++i) {
-    contents.variables.push_back({std::string(store::type_name(all_types[i])),
+    contents.variables.push_back({std::string(type_name(all_types[i])),
                                   all_types[i],
                                   {"z", "y", "x"},
                                   &layout,
@@ -66,7 +66,7 @@ TEST_F(ItemTypesTest, EveryTypeComesBackAsItselfFromEveryStrategy) {
     output.finish();
     const Input input(comm, path("a.h5"));
     for (const auto type : all_types) {
-      const std::string name(store::type_name(type));
+      const std::string name(type_name(type));
       EXPECT_EQ(input.type(name), type) << name;
       const auto expected = bytes_of(type, other, its_memory);
       std::vector<std::byte> read(expected.size());
@@ -154,8 +154,8 @@ TEST(ItemConvertTest, WhatFitsAndWhatDoesNot) {
   EXPECT_EQ(converted(complex128, number, float64, 0.0), "2-3i");
   EXPECT_EQ(converted(complex128, std::complex<double>{2, 0}, uint8, std::uint8_t{2}), "");
   EXPECT_EQ(converted(int64, std::int64_t{9}, complex64, std::complex<float>{9}), "");
-  for (const auto type : all_types) EXPECT_EQ(store::find_type(store::type_name(type)), type);
-  EXPECT_FALSE(store::find_type("double"));
+  for (const auto type : all_types) EXPECT_EQ(find_type(type_name(type)), type);
+  EXPECT_FALSE(find_type("double"));
 }
 
 TEST_F(ItemTypesTest, SidecarsNameNumbersAndRefuseComplexOnes) {

@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "server/on_failure.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/session.hpp"
 
@@ -200,9 +199,7 @@ TEST(Case, WhatFollowsAFailedFile) {
   EXPECT_EQ(of("proceed"), OnFailure::proceed);  // as in all languages
   EXPECT_EQ(of("continue"), OnFailure::proceed);
   EXPECT_THROW(of("go_on"), Error);
-  for (const auto& word : server::on_failure_words) {
-    EXPECT_EQ(of(std::string(word.name)), word.meaning);
-  }
+  for (const auto& [word, meaning] : on_failure_words) EXPECT_EQ(of(word), meaning);
 }
 
 TEST(Case, ServersAndTheirProducts) {

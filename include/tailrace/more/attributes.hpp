@@ -80,6 +80,11 @@ inline std::optional<ItemType> type_of_numbers(const AttributeValue& value) {
       value);
 }
 
+/// `value` with its items as another type. Throws `Errc::invalid_input` that names the attribute
+/// `name` and `array` if an item does not fit. Local.
+AttributeValue converted(const std::string& array, const std::string& name,
+                         const AttributeValue& value, ItemType type);
+
 /// A small array that every rank has alike (coordinates, tables); written by one rank.
 struct Coordinate {
   std::string name;  ///< names a dimension, e.g. "x"; may lie in a group as a `Variable`'s
@@ -89,5 +94,9 @@ struct Coordinate {
   /// number is a variable without a dimension.
   std::optional<AttributeValue> typed = {};
 };
+
+/// The type of the values of `coordinate`. Throws `Errc::invalid_input` that names the coordinate
+/// if it holds no numbers, or two lists. Local.
+ItemType type_of(const Coordinate& coordinate);
 
 }  // namespace tailrace

@@ -45,6 +45,9 @@ class FilePart {
   /// Any runs of the file, which in memory lie one after another without gaps, in the order
   /// given. Throws `Errc::invalid_input` for negative numbers or runs that overlap. Local.
   static FilePart runs(std::span<const FileRun> runs);
+  /// Any runs of the file, which in memory are the runs `memory`, in the order given, as far as
+  /// both go. Throws as above. Local.
+  static FilePart runs(std::span<const FileRun> runs, std::span<const FileRun> memory);
 
   /// Bytes of the data (without halo).
   std::ptrdiff_t bytes() const;

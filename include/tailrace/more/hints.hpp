@@ -28,6 +28,9 @@ class Hints {
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
+/// "4194304", "4M", "4MiB" as bytes; throws `Errc::invalid_input` naming `what`. Local.
+std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what);
+
 /// A line of the table of hints, for `tailrace list`, docs and error messages.
 struct HintInfo {
   std::string_view name;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <type_traits>
+
+#include "tailrace/error.hpp"
 
 namespace tailrace {
 
@@ -23,7 +29,45 @@ enum class ItemType {
   complex64,   ///< two float32
   complex128,  ///< two float64
 };
+/// Bytes of an item. Local.
 std::ptrdiff_t item_bytes(ItemType type);
+/// The type's name, as NumPy has it. Local.
+std::string_view type_name(ItemType type);
+/// The type called `name`, if there is one. Local.
+std::optional<ItemType> find_type(std::string_view name);
+
+/// Calls `action` with std::type_identity<T>, T being the C++ type of `type`. Returns what it
+/// returns. Local.
+template <class Action>
+auto with_item_type(ItemType type, Action&& action) {
+  switch (type) {
+    case ItemType::float32:
+      return action(std::type_identity<float>{});
+    case ItemType::float64:
+      return action(std::type_identity<double>{});
+    case ItemType::int32:
+      return action(std::type_identity<std::int32_t>{});
+    case ItemType::int64:
+      return action(std::type_identity<std::int64_t>{});
+    case ItemType::int8:
+      return action(std::type_identity<std::int8_t>{});
+    case ItemType::int16:
+      return action(std::type_identity<std::int16_t>{});
+    case ItemType::uint8:
+      return action(std::type_identity<std::uint8_t>{});
+    case ItemType::uint16:
+      return action(std::type_identity<std::uint16_t>{});
+    case ItemType::uint32:
+      return action(std::type_identity<std::uint32_t>{});
+    case ItemType::uint64:
+      return action(std::type_identity<std::uint64_t>{});
+    case ItemType::complex64:
+      return action(std::type_identity<std::complex<float>>{});
+    case ItemType::complex128:
+      return action(std::type_identity<std::complex<double>>{});
+  }
+  throw Error(Errc::internal, "unknown item type");
+}
 
 /// `float`, `double`, and integers of 1 to 8 bytes, but not `bool`.
 template <class T>

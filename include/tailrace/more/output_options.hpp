@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "tailrace/more/hints.hpp"
 
@@ -13,6 +15,10 @@ class Trace;
 /// When the bytes leave: `synchronous` writes inside `write`; `hidden` copies to a staging buffer
 /// and lets a background thread of each writer rank do the rest while the caller computes.
 enum class OutputMode { synchronous, hidden };
+
+/// What `OutputOptions::strategy` may be.
+inline constexpr std::array<std::string_view, 6> output_strategies{
+    "auto", "spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"};
 
 struct OutputOptions {
   OutputMode mode = OutputMode::hidden;

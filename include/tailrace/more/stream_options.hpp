@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tailrace/more/method_info.hpp"
 #include "tailrace/more/output_options.hpp"
 
 namespace tailrace {
@@ -25,6 +28,17 @@ enum class OnFailure {
   stop,    ///< the next call throws the error on every rank
   proceed  ///< the error is printed once and counted; the run and its output continue
 };
+
+/// The words for `WhenFull` and `OnFailure`, in case files as in Python. C and Fortran have
+/// constants of the same names.
+inline constexpr std::array<std::pair<const char*, WhenFull>, 5> when_full_words{
+    {{"wait", WhenFull::wait},
+     {"drop", WhenFull::drop},
+     {"thin", WhenFull::thin},
+     {"lower", WhenFull::lower},
+     {"spill", WhenFull::spill}}};
+inline constexpr std::array<std::pair<const char*, OnFailure>, 3> on_failure_words{
+    {{"stop", OnFailure::stop}, {"proceed", OnFailure::proceed}, {"continue", OnFailure::proceed}}};
 
 /// Something that the servers make of the variables of a stream, in their idle time.
 struct Product {
@@ -61,5 +75,11 @@ struct StreamOptions {
   /// session says in which mode.
   OutputOptions output = {};
 };
+
+/// The tables of formats (`applies`: the suffix of their paths), of stages of a `Product`
+/// (`applies`: settings and defaults), and of transports to servers. Local.
+std::vector<MethodInfo> file_formats();
+std::vector<MethodInfo> product_stages();
+std::vector<MethodInfo> transports();
 
 }  // namespace tailrace

@@ -135,6 +135,8 @@ struct Remembered {
   std::vector<Timing> timings;
   Machine machine;
 };
+/// `entry` as JSON text, as a memory file holds it. Local.
+std::string to_text(const Remembered& entry);
 /// All winners of a memory file, as they stand there. Throws `Errc::io` if it cannot be read,
 /// `Errc::corrupt` if it is no memory file. Local.
 std::vector<Remembered> list_remembered(const std::string& file);

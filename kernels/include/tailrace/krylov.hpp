@@ -11,6 +11,7 @@
 
 #include "tailrace/comm.hpp"
 #include "tailrace/more/dist_matrix.hpp"
+#include "tailrace/more/method_info.hpp"
 
 // Krylov solvers of A x = b on distributed vectors, and preconditioners. Part of tailrace::krylov.
 namespace tailrace::sparse {
@@ -57,11 +58,8 @@ struct PreconditionerOptions {
 std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name,
                                                     const PreconditionerOptions& options = {});
 
-struct PreconditionerInfo {
-  std::string_view name;
-  std::string_view summary;
-};
-/// The table of preconditioners.
+using PreconditionerInfo = MethodInfo;
+/// The table of preconditioners. Local.
 std::span<const PreconditionerInfo> preconditioners();
 
 struct KrylovOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The places of all communicators, as their attributes; the start, and the line at the end.
+// What is kept of all communicators, as their attributes; the start, and the line at the end.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -13,19 +13,19 @@
 
 #include "chooser/environment.hpp"
 #include "collectives/budget.hpp"
-#include "collectives/place.hpp"
+#include "collectives/program_comm.hpp"
 #include "common/mpi_start.hpp"
 
 namespace tailrace::plugins {
 
-constinit thread_local std::array<LastPlace, 1 << num_last_bits> last_places{};
+constinit thread_local std::array<LastComm, 1 << num_last_bits> last_comms{};
 constinit std::atomic<std::uint64_t> num_freed{0};
 
 namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::vector<std::unique_ptr<Place>> places;
+  std::vector<std::unique_ptr<ProgramComm>> comms;
   Tally gone;  // of communicators that were freed
 };
 
@@ -42,19 +42,19 @@ int keyval = MPI_KEYVAL_INVALID;
 
 int forget(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*extra*/) {
   num_freed.fetch_add(1);
-  auto* place = static_cast<Place*>(value);
+  auto* theirs = static_cast<ProgramComm*>(value);
   Registry& all = registry();
-  std::unique_ptr<Place> own;
+  std::unique_ptr<ProgramComm> own;
   {
     const std::lock_guard lock(all.mutex);
-    for (auto& one : all.places) {
-      if (one.get() != place) continue;
+    for (auto& one : all.comms) {
+      if (one.get() != theirs) continue;
       own = std::move(one);
-      one = std::move(all.places.back());
-      all.places.pop_back();
+      one = std::move(all.comms.back());
+      all.comms.pop_back();
       break;
     }
-    all.gone.add(place->tally());
+    all.gone.add(theirs->tally());
   }
   if (own) own->let_go(ending);
   return MPI_SUCCESS;
@@ -90,7 +90,7 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   Tally total = all.gone;
-  for (const auto& place : all.places) total.add(place->tally());
+  for (const auto& theirs : all.comms) total.add(theirs->tally());
   std::fprintf(stderr, "tailrace collectives: rank 0: %s\n", text_of(total).c_str());
   return MPI_SUCCESS;
 }
@@ -127,24 +127,24 @@ void mpi_started() {
   started = true;
 }
 
-Place* find_place(MPI_Comm comm) {
+ProgramComm* find_program_comm(MPI_Comm comm) {
   if (!started || ending || comm == MPI_COMM_NULL) return nullptr;
   const std::uint64_t freed = num_freed.load(std::memory_order_acquire);
   void* value = nullptr;
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval, &value, &found) != MPI_SUCCESS) return nullptr;
   if (found == 0) {
-    auto made = std::make_unique<Place>(comm);
+    auto made = std::make_unique<ProgramComm>(comm);
     value = made.get();
     Registry& all = registry();
     {
       const std::lock_guard lock(all.mutex);
-      all.places.push_back(std::move(made));
+      all.comms.push_back(std::move(made));
     }
     if (PMPI_Comm_set_attr(comm, keyval, value) != MPI_SUCCESS) return nullptr;
   }
-  last_place(comm) = {comm, static_cast<Place*>(value), freed};
-  return static_cast<Place*>(value);
+  last_comm(comm) = {comm, static_cast<ProgramComm*>(value), freed};
+  return static_cast<ProgramComm*>(value);
 }
 
 }  // namespace tailrace::plugins

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "collectives/place.hpp"
+#include "collectives/program_comm.hpp"
 #include "collectives/ways.hpp"
-#include "core/same_on_all.hpp"
-#include "core/say.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/log.hpp"
 #include "tailrace/more/tune.hpp"
 
 namespace tailrace::plugins {
@@ -29,7 +29,7 @@ const tune::Settings& settings() {
   return found;
 }
 
-// Buffers of a call, and the call itself both ways. `bytes` are those of `Place::wants`.
+// Buffers of a call, and the call itself both ways. `bytes` are those of `ProgramComm::wants`.
 class CallTrial : public tune::Trial {
  public:
   CallTrial(Engine& engine, Call call, std::int64_t bytes, bool ours)
@@ -58,7 +58,7 @@ class CallTrial : public tune::Trial {
     if (call_ == Call::barrier) return 0;
     std::uint64_t digest = 0;
     const auto* bytes = reinterpret_cast<const unsigned char*>(out_.data());
-    for (std::size_t i = 0; i < 8 * out_.size(); ++i) digest = add_to_digest(digest, bytes[i]);
+    for (std::size_t i = 0; i < 8 * out_.size(); ++i) digest = 31 * digest + bytes[i];
     return digest;
   }
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "move/with_number_type.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::plugins {
 

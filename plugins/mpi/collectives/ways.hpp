@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "collectives/place.hpp"
+#include "collectives/program_comm.hpp"
 #include "collectives/types.hpp"
 
 namespace tailrace::plugins {

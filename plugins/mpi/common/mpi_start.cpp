@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/launched_alone.hpp"
+#include "tailrace/more/launched_alone.hpp"
 
 namespace tailrace::plugins {
 

@@ -13,8 +13,8 @@
 
 #include "common/fortran.hpp"
 #include "common/mpi_start.hpp"
-#include "core/say.hpp"
 #include "io/open_file.hpp"
+#include "tailrace/log.hpp"
 
 namespace tailrace::plugins {
 

@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "common/graphics.hpp"
-#include "core/same_on_all.hpp"
-#include "core/say.hpp"
-#include "file/part.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/log.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::plugins {
@@ -134,7 +133,7 @@ struct OpenFile::Plan {
 
   // Of the places, which hold as many bytes or fewer.
   void make_part(const std::vector<FileRun>& of) {
-    part = is_packed ? FilePart::runs(of) : FilePart::Data::runs(of, memory);
+    part = is_packed ? FilePart::runs(of) : FilePart::runs(of, memory);
   }
 };
 
@@ -242,28 +241,29 @@ int OpenFile::run(const Transfer& call) {
     return refuse(call, Refusal::mode);
   }
   const bool measures = file_mode() == FileMode::measured;
-  Row& row = rows_[call.writes ? 1 : 0];
+  MpiStreak& streak = streaks_[call.writes ? 1 : 0];
   Refusal& why = why_mpi_[call.writes ? 1 : 0];
-  if (measures && row.passes()) return refuse(call, why);
+  if (measures && streak.passes()) return refuse(call, why);
   if (!ranks_) ranks_ = ranks_of(duplicate_.raw);
   const std::unique_lock lock(ranks_->in_use, std::try_to_lock);
   Plan own = prepare(call, lock.owns_lock());
   const Agreed agreed = agree(own, call.writes);
   why = agreed.why;
-  Contest* const contest = why == Refusal::none && measures
-                               ? &ranks_->contests.of(call.writes, agreed.bytes, agreed.runs)
-                               : nullptr;
-  const Variant variant = contest == nullptr ? Variant::ours : contest->next(duplicate_.raw);
-  const bool decided = contest == nullptr || contest->is_decided();
-  if (decided && variant == Variant::mpi) why = Refusal::slower;
-  row.asked(why != Refusal::none);
+  Trials* const trial = why == Refusal::none && measures
+                            ? &ranks_->trials.of(call.writes, agreed.bytes, agreed.runs)
+                            : nullptr;
+  const Implementation implementation =
+      trial == nullptr ? Implementation::ours : trial->next(duplicate_.raw);
+  const bool decided = trial == nullptr || trial->is_decided();
+  if (decided && implementation == Implementation::mpi) why = Refusal::slower;
+  streak.asked(why != Refusal::none);
   if (why != Refusal::none) return refuse(call, why);
   if (hides_) return run_hidden(call, own);
   if (decided) return run_ours(call, own, agreed);
   const double begin_s = now_s();
-  const int code =
-      variant == Variant::ours ? run_ours(call, own, agreed) : refuse(call, Refusal::measured);
-  contest->took(variant, now_s() - begin_s);
+  const int code = implementation == Implementation::ours ? run_ours(call, own, agreed)
+                                                          : refuse(call, Refusal::measured);
+  trial->took(implementation, now_s() - begin_s);
   return code;
 }
 
@@ -277,7 +277,7 @@ OpenFile::Plan OpenFile::prepare(const Transfer& call, bool is_alone) {
   if (!is_alone) own.why = Refusal::busy;
   if (hides_ && own.why == Refusal::none && !behind_) {
     try {
-      behind_ = std::make_unique<Behind>(path_, most_hidden_bytes());
+      behind_ = std::make_unique<WriteBehind>(path_, most_hidden_bytes());
     } catch (const Error&) {
       own.why = Refusal::open;
     }

@@ -21,11 +21,11 @@
 #include <optional>
 #include <string>
 
-#include "io/behind.hpp"
-#include "io/contest.hpp"
 #include "io/flatten.hpp"
+#include "io/trials.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/more/file.hpp"
+#include "tailrace/more/write_behind.hpp"
 
 namespace tailrace::plugins {
 
@@ -77,7 +77,7 @@ struct Ranks {
   std::mutex in_use;  // held during a call of ours
   Comm comm;
   FilePool pool;
-  Contests contests;
+  TrialsOfSizes trials;
 };
 
 // A collective read or write as the program made it.
@@ -142,11 +142,11 @@ class OpenFile {
   std::int64_t unit_bytes_ = 1;
   bool is_native_ = true;
   std::shared_ptr<Ranks> ranks_;
-  std::array<Row, 2> rows_;           // of reads, of writes
-  std::array<Refusal, 2> why_mpi_{};  // the last call of the row
+  std::array<MpiStreak, 2> streaks_;  // of reads, of writes
+  std::array<Refusal, 2> why_mpi_{};  // the last call of the streak
   std::optional<File> ours_;
   bool hides_ = false;  // the same on all ranks
-  std::unique_ptr<Behind> behind_;
+  std::unique_ptr<WriteBehind> behind_;
   FileTally tally_;
 };
 

@@ -15,9 +15,9 @@
 
 #include "chooser/environment.hpp"
 #include "common/mpi_start.hpp"
-#include "core/say.hpp"
-#include "file/settings.hpp"
 #include "io/open_file.hpp"
+#include "tailrace/log.hpp"
+#include "tailrace/more/hints.hpp"
 
 namespace tailrace::plugins {
 namespace {
@@ -109,7 +109,7 @@ std::int64_t most_hidden_bytes() {
   if (text.empty() && old != nullptr) text = old;
   if (text.empty()) return usual;
   try {
-    return file::parse_bytes(text, "TAILRACE_IO=hidden,memory=BYTES");
+    return parse_bytes(text, "TAILRACE_IO=hidden,memory=BYTES");
   } catch (const Error& error) {
     say(LogLevel::warning, error.what());
     return usual;

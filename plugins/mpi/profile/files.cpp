@@ -114,19 +114,19 @@ void forget(int fd) {
   one.place.store(0, std::memory_order_relaxed);
 }
 
-void count_file(FileCounts& file, Kind kind, std::int64_t bytes, Tick begin) {
+void count_file(FileCounts& file, FileCall kind, std::int64_t bytes, Tick begin) {
   add(file.ticks, now() - begin);
-  if (kind == Kind::close) return;
+  if (kind == FileCall::close) return;
   if (in_mpi()) add(file.in_mpi, 1);
-  if (kind == Kind::open) add(file.opens, 1);
-  if (kind == Kind::sync) add(file.syncs, 1);
-  if (kind == Kind::open || kind == Kind::sync) return;
-  add(kind == Kind::read ? file.reads : file.writes, 1);
-  if (bytes > 0) add(kind == Kind::read ? file.read_bytes : file.written_bytes, bytes);
+  if (kind == FileCall::open) add(file.opens, 1);
+  if (kind == FileCall::sync) add(file.syncs, 1);
+  if (kind == FileCall::open || kind == FileCall::sync) return;
+  add(kind == FileCall::read ? file.reads : file.writes, 1);
+  if (bytes > 0) add(kind == FileCall::read ? file.read_bytes : file.written_bytes, bytes);
   if (bytes > 0 && bytes < small_bytes) add(file.small, 1);
 }
 
-void count_moved(int fd, Kind kind, std::int64_t bytes, std::int64_t offset, Tick begin) {
+void count_moved(int fd, FileCall kind, std::int64_t bytes, std::int64_t offset, Tick begin) {
   FileCounts* file = file_of(fd);
   if (file == nullptr) return;
   count_file(*file, kind, bytes, begin);

@@ -54,11 +54,11 @@ FileCounts* file_of(int fd);
 // The descriptor means something else from now on.
 void forget(int fd);
 
-enum class Kind { open, read, write, sync, close };
+enum class FileCall { open, read, write, sync, close };
 // Counts a call on a file that began at `begin` and ends now.
-void count_file(FileCounts& file, Kind kind, std::int64_t bytes, Tick begin);
+void count_file(FileCounts& file, FileCall kind, std::int64_t bytes, Tick begin);
 // The same for a read or write at `offset`, or where the descriptor stands (-1).
-void count_moved(int fd, Kind kind, std::int64_t bytes, std::int64_t offset, Tick begin);
+void count_moved(int fd, FileCall kind, std::int64_t bytes, std::int64_t offset, Tick begin);
 // The descriptor stands at `place`.
 void count_seek(int fd, std::int64_t place);
 

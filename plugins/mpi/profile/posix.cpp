@@ -58,7 +58,7 @@ class KeepsErrno {
 
 // Runs a call and counts it; `offset` as in count_moved.
 template <class Call>
-ssize_t moved_by(int fd, Kind kind, std::int64_t offset, const Call& call) {
+ssize_t moved_by(int fd, FileCall kind, std::int64_t offset, const Call& call) {
   if (!counts_files()) return call();
   const Tick begin = now();
   const ssize_t bytes = call();
@@ -74,7 +74,7 @@ int opened_by(const Call& call) {
   const KeepsErrno kept;
   forget(fd);
   if (begin != 0 && fd >= 0)
-    if (FileCounts* file = file_of(fd)) count_file(*file, Kind::open, 0, begin);
+    if (FileCounts* file = file_of(fd)) count_file(*file, FileCall::open, 0, begin);
   return fd;
 }
 
@@ -86,7 +86,7 @@ int closed_by(int fd, const Call& call) {
   forget(fd);
   const int code = call();
   const KeepsErrno kept;
-  if (file != nullptr) count_file(*file, Kind::close, 0, begin);
+  if (file != nullptr) count_file(*file, FileCall::close, 0, begin);
   return code;
 }
 
@@ -96,7 +96,7 @@ int synced_by(int fd, const Call& call) {
   const Tick begin = now();
   const int code = call();
   const KeepsErrno kept;
-  if (FileCounts* file = file_of(fd)) count_file(*file, Kind::sync, 0, begin);
+  if (FileCounts* file = file_of(fd)) count_file(*file, FileCall::sync, 0, begin);
   return code;
 }
 
@@ -235,17 +235,17 @@ int dup3(int fd, int wanted, int flags) {
 
 ssize_t read(int fd, void* to, std::size_t size) {
   static constinit Next<ssize_t (*)(int, void*, std::size_t)> next("read");
-  return moved_by(fd, Kind::read, -1, [&] { return next(fd, to, size); });
+  return moved_by(fd, FileCall::read, -1, [&] { return next(fd, to, size); });
 }
 
 ssize_t __read_chk(int fd, void* to, std::size_t size, std::size_t room) {
   static constinit Next<ssize_t (*)(int, void*, std::size_t, std::size_t)> next("__read_chk");
-  return moved_by(fd, Kind::read, -1, [&] { return next(fd, to, size, room); });
+  return moved_by(fd, FileCall::read, -1, [&] { return next(fd, to, size, room); });
 }
 
 ssize_t write(int fd, const void* from, std::size_t size) {
   static constinit Next<ssize_t (*)(int, const void*, std::size_t)> next("write");
-  return moved_by(fd, Kind::write, -1, [&] { return next(fd, from, size); });
+  return moved_by(fd, FileCall::write, -1, [&] { return next(fd, from, size); });
 }
 
 #define TAILRACE_AT(NAME, KIND, POINTER)                                              \
@@ -253,15 +253,16 @@ ssize_t write(int fd, const void* from, std::size_t size) {
     static constinit Next<ssize_t (*)(int, POINTER, std::size_t, off_t)> next(#NAME); \
     return moved_by(fd, KIND, offset, [&] { return next(fd, data, size, offset); });  \
   }
-TAILRACE_AT(pread, Kind::read, void*)
-TAILRACE_AT(pread64, Kind::read, void*)
-TAILRACE_AT(pwrite, Kind::write, const void*)
-TAILRACE_AT(pwrite64, Kind::write, const void*)
+TAILRACE_AT(pread, FileCall::read, void*)
+TAILRACE_AT(pread64, FileCall::read, void*)
+TAILRACE_AT(pwrite, FileCall::write, const void*)
+TAILRACE_AT(pwrite64, FileCall::write, const void*)
 
 #define TAILRACE_PREAD_CHK(NAME)                                                                 \
   ssize_t NAME(int fd, void* data, std::size_t size, off_t offset, std::size_t room) {           \
     static constinit Next<ssize_t (*)(int, void*, std::size_t, off_t, std::size_t)> next(#NAME); \
-    return moved_by(fd, Kind::read, offset, [&] { return next(fd, data, size, offset, room); }); \
+    return moved_by(fd, FileCall::read, offset,                                                  \
+                    [&] { return next(fd, data, size, offset, room); });                         \
   }
 TAILRACE_PREAD_CHK(__pread_chk)
 TAILRACE_PREAD_CHK(__pread64_chk)
@@ -271,18 +272,18 @@ TAILRACE_PREAD_CHK(__pread64_chk)
     static constinit Next<ssize_t (*)(int, const iovec*, int)> next(#NAME); \
     return moved_by(fd, KIND, -1, [&] { return next(fd, parts, n); });      \
   }
-TAILRACE_VECTOR(readv, Kind::read)
-TAILRACE_VECTOR(writev, Kind::write)
+TAILRACE_VECTOR(readv, FileCall::read)
+TAILRACE_VECTOR(writev, FileCall::write)
 
 #define TAILRACE_VECTOR_AT(NAME, KIND)                                             \
   ssize_t NAME(int fd, const iovec* parts, int n, off_t offset) {                  \
     static constinit Next<ssize_t (*)(int, const iovec*, int, off_t)> next(#NAME); \
     return moved_by(fd, KIND, offset, [&] { return next(fd, parts, n, offset); }); \
   }
-TAILRACE_VECTOR_AT(preadv, Kind::read)
-TAILRACE_VECTOR_AT(preadv64, Kind::read)
-TAILRACE_VECTOR_AT(pwritev, Kind::write)
-TAILRACE_VECTOR_AT(pwritev64, Kind::write)
+TAILRACE_VECTOR_AT(preadv, FileCall::read)
+TAILRACE_VECTOR_AT(preadv64, FileCall::read)
+TAILRACE_VECTOR_AT(pwritev, FileCall::write)
+TAILRACE_VECTOR_AT(pwritev64, FileCall::write)
 
 // An offset of -1 is where the descriptor stands.
 #define TAILRACE_VECTOR_AT2(NAME, KIND)                                                   \
@@ -290,10 +291,10 @@ TAILRACE_VECTOR_AT(pwritev64, Kind::write)
     static constinit Next<ssize_t (*)(int, const iovec*, int, off_t, int)> next(#NAME);   \
     return moved_by(fd, KIND, offset, [&] { return next(fd, parts, n, offset, flags); }); \
   }
-TAILRACE_VECTOR_AT2(preadv2, Kind::read)
-TAILRACE_VECTOR_AT2(preadv64v2, Kind::read)
-TAILRACE_VECTOR_AT2(pwritev2, Kind::write)
-TAILRACE_VECTOR_AT2(pwritev64v2, Kind::write)
+TAILRACE_VECTOR_AT2(preadv2, FileCall::read)
+TAILRACE_VECTOR_AT2(preadv64v2, FileCall::read)
+TAILRACE_VECTOR_AT2(pwritev2, FileCall::write)
+TAILRACE_VECTOR_AT2(pwritev64v2, FileCall::write)
 
 #define TAILRACE_SEEK(NAME)                                        \
   off_t NAME(int fd, off_t offset, int whence) {                   \

@@ -27,7 +27,7 @@
 
 namespace tailrace::plugins {
 
-State state;
+Recorder state;
 Windows windows;
 __thread Thread* my_thread = nullptr;
 __thread const void* fortran_site = nullptr;
@@ -94,7 +94,7 @@ Thread* new_thread() {
     return nullptr;
   }
   Thread& thread = threads[i];
-  thread.rows = static_cast<Row*>(reserve(all_rows * sizeof(Row)));
+  thread.rows = static_cast<CallCounts*>(reserve(all_rows * sizeof(CallCounts)));
   if (thread.rows == nullptr) return nullptr;
   thread.first_row = i * static_cast<std::uint32_t>(all_rows);
   thread.mark = i << thread_shift;

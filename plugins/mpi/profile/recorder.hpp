@@ -27,7 +27,7 @@ constexpr std::size_t rows_of_a_thread = 8192;
 constexpr std::size_t max_calls = 512;
 constexpr std::size_t max_threads = 64;
 
-struct Row {
+struct CallCounts {
   std::uint64_t site = 0;  // return address in the program; 0: the table was full
   std::uint64_t what = 0;  // call + 1, communicator << 16, size class << 40
   std::uint64_t count = 0;
@@ -37,7 +37,7 @@ struct Row {
   Tick most = 0;
   std::uint64_t unused = 0;
 };
-static_assert(sizeof(Row) == 64);
+static_assert(sizeof(CallCounts) == 64);
 
 // Kinds of events; the numbers are those of tailrace/profile/record.py.
 enum class EventKind : std::uint8_t {
@@ -69,7 +69,7 @@ constexpr unsigned thread_shift = 24;
 constexpr std::uint32_t thread_bits = 0xFFU << thread_shift;
 
 struct Thread {
-  Row* rows = nullptr;  // rows_of_a_thread, then a row for each call for when these are full
+  CallCounts* rows = nullptr;  // rows_of_a_thread, then a row for each call for when these are full
   std::uint32_t first_row = 0;
   std::uint32_t mark = 0;  // its number, in `thread_bits` of an event's row
   int depth = 0;  // of MPI calls within MPI calls (Fortran calls C): only the outermost counts
@@ -89,7 +89,7 @@ extern Windows windows;
 void add_to_windows(Tick begin, Tick end);
 
 // The state of this process. Written by the main thread in MPI_Init and at the end.
-struct State {
+struct Recorder {
   std::atomic<bool> on{false};  // between MPI_Init and MPI_Finalize
   bool has_python = false;
   bool has_threads = false;  // MPI_THREAD_MULTIPLE
@@ -102,7 +102,7 @@ struct State {
   std::uint64_t* sent_bytes = nullptr;     // to each rank of the world
   std::uint64_t* sent_messages = nullptr;
 };
-extern State state;
+extern Recorder state;
 extern __thread Thread* my_thread;
 extern __thread std::uint8_t region_here;  // index + 1 of the main thread's region, or 0
 
@@ -134,9 +134,9 @@ inline std::uint32_t count_call(Thread& me, unsigned call, const void* site, uns
       (call + 1U) | static_cast<std::uint64_t>(comm) << 16U | size_class(bytes) << 40U;
   std::uint64_t hash = (place ^ what * 0x9E3779B97F4A7C15U) * 0xD6E8FEB86659FD93U;
   hash ^= hash >> 32U;
-  Row* row = nullptr;
+  CallCounts* row = nullptr;
   for (unsigned probe = 0; probe < 64; ++probe) {
-    Row& candidate = me.rows[(hash + probe) % rows_of_a_thread];
+    CallCounts& candidate = me.rows[(hash + probe) % rows_of_a_thread];
     if (candidate.what == what && candidate.site == place) {
       row = &candidate;
       break;

@@ -86,7 +86,7 @@ void print_rows(Writer& out) {
   for (std::uint32_t t = 0; t < num_threads.load() && t < max_threads; ++t) {
     const Thread& thread = threads[t];
     for (std::size_t i = 0; thread.rows != nullptr && i < rows_of_a_thread + max_calls; ++i) {
-      const Row& row = thread.rows[i];
+      const CallCounts& row = thread.rows[i];
       if (row.count == 0) continue;
       const auto call = static_cast<unsigned>((row.what & 0xFFFFU) - 1);
       out.print(
@@ -109,7 +109,7 @@ void print_python(Writer& out) {
   const char* comma = "";
   for (std::uint32_t t = 0; t < num_threads.load() && t < max_threads; ++t) {
     for (std::size_t i = 0; threads[t].rows != nullptr && i < rows_of_a_thread; ++i) {
-      const Row& row = threads[t].rows[i];
+      const CallCounts& row = threads[t].rows[i];
       if (row.count == 0 || (row.site & python_bit) == 0) continue;
       out.print("%s\n  [%llu, ", comma, static_cast<unsigned long long>(row.site));
       out.text(python_place(row.site));

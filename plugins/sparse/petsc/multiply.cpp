@@ -41,17 +41,17 @@ std::array<MultiplyAddCall, largest_block + 1> petsc_block_multiply_add{};
 struct Multiplier {
   std::optional<sparse::Matrix> matrix;
   std::optional<sparse::BorrowedBlocks> blocks;  ///< in its place, of SeqBAIJ
-  PetscObjectState state = -1;                   ///< of the values that `contest` counts for
+  PetscObjectState state = -1;                   ///< of the values that `turns` counts for
   PetscObjectState nonzero_state = -1;           ///< of the structure of `matrix` or `blocks`
   bool in_place = false;                         ///< of SeqBAIJ: products read PETSc's values
   bool current = false;          ///< `matrix` has these values, or `blocks` is there
   std::ptrdiff_t full_rows = 0;  ///< rows with an item
   std::vector<double> product;
-  Contest contest;
+  Turns turns;
   std::shared_ptr<Record> record;
 
   // Of MatMultTranspose, which is ours only while `current`.
-  Contest transposed_contest;
+  Turns transposed_turns;
   std::shared_ptr<Record> transposed_record;
 
   int reads = 0;  ///< of PETSc's arrays
@@ -73,14 +73,14 @@ PetscErrorCode follow_state(Mat a, Multiplier& to) {
   PetscCall(MatGetNonzeroState(a, &nonzero_state));
   to.state = state;
   to.current = false;
-  if (nonzero_state == to.nonzero_state && (to.made() || to.contest.decided())) {
-    to.contest.restart();
+  if (nonzero_state == to.nonzero_state && (to.made() || to.turns.decided())) {
+    to.turns.restart();
   } else {
     to.drop();
-    to.contest = {};
+    to.turns = {};
     to.reads = 0;
     to.record.reset();
-    to.transposed_contest = {};
+    to.transposed_turns = {};
     to.transposed_record.reset();
   }
   to.nonzero_state = nonzero_state;
@@ -120,11 +120,11 @@ void convert(Multiplier& to, const View& view, PetscInt columns) {
       // PETSc goes over rows with items only where there are few, as in the part of other ranks.
       if (std::ssize(values) < options().least_items || 2 * full_rows < view.rows ||
           view.block > largest_block) {
-        return to.contest.give_up();
+        return to.turns.give_up();
       }
       to.full_rows = full_rows * view.block;
       to.record = new_record("MatMult");
-      to.record->petsc_s = to.contest.petsc_s();
+      to.record->petsc_s = to.turns.petsc_s();
       to.record->storage = make(to, view, columns, values);
       to.record->rows = to.rows();
       to.record->items = std::ssize(values);
@@ -133,7 +133,7 @@ void convert(Multiplier& to, const View& view, PetscInt columns) {
     to.current = true;
   } catch (const std::exception&) {  // no memory, or columns that do not ascend
     to.drop();
-    to.contest.give_up();
+    to.turns.give_up();
   }
 }
 
@@ -142,7 +142,7 @@ PetscErrorCode make_current(Mat a, Multiplier& to) {
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(a, nullptr, &columns));
   PetscCall(with_view(
-      a, [&](const View& view) { convert(to, view, columns); }, [&] { to.contest.give_up(); }));
+      a, [&](const View& view) { convert(to, view, columns); }, [&] { to.turns.give_up(); }));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -166,7 +166,7 @@ PetscErrorCode is_ours(Mat a, Multiplier** found) {
   if (*found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
   auto& to = **found;
   PetscCall(follow_state(a, to));
-  if (!to.current && to.contest.ours_wins() && !to.contest.petsc_is_due()) {
+  if (!to.current && to.turns.ours_wins() && !to.turns.petsc_is_due()) {
     PetscCall(make_current(a, to));
   }
   PetscFunctionReturn(PetscErrorCode(0));
@@ -239,21 +239,21 @@ PetscErrorCode multiply_or(MultiplyCall petsc, Mat a, Vec x, Vec y) {
   PetscFunctionBegin;
   PetscCall(is_ours(a, &to));
   if (to != nullptr && !to->matrix) PetscCall(add_read(a, to->reads));
-  if (to == nullptr || (to->contest.decided() && !to->current)) {
+  if (to == nullptr || (to->turns.decided() && !to->current)) {
     PetscCall(petsc(a, x, y));
     PetscFunctionReturn(PetscErrorCode(0));
   }
   const double start = cpu_s();
   if (!to->current) {
     PetscCall(petsc(a, x, y));
-    to->contest.add_petsc(cpu_s() - start);
+    to->turns.add_petsc(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(a, *to, false, x, y));
   ++to->record->ours;
-  if (!to->contest.decided()) {
-    to->contest.add_ours(*to->record, cpu_s() - start);
-    if (!to->contest.ours_wins()) lose(*to);
+  if (!to->turns.decided()) {
+    to->turns.add_ours(*to->record, cpu_s() - start);
+    if (!to->turns.ours_wins()) lose(*to);
   }
   PetscFunctionReturn(PetscErrorCode(0));
 }
@@ -263,7 +263,7 @@ PetscErrorCode multiply_add_or(MultiplyAddCall petsc, Mat a, Vec x, Vec y, Vec z
   PetscFunctionBegin;
   PetscCall(is_ours(a, &to));
   if (to == nullptr || !to->current) {
-    if (to != nullptr && !to->contest.decided()) to->contest.add_petsc();
+    if (to != nullptr && !to->turns.decided()) to->turns.add_petsc();
     PetscCall(petsc(a, x, y, z));
     PetscFunctionReturn(PetscErrorCode(0));
   }
@@ -336,7 +336,7 @@ PetscErrorCode is_ours_transposed(Mat a, Multiplier** found, bool* ours) {
   if (*found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
   auto& to = **found;
   PetscCall(follow_state(a, to));
-  *ours = to.current && to.transposed_contest.ours_wins() && !to.transposed_contest.petsc_is_due();
+  *ours = to.current && to.transposed_turns.ours_wins() && !to.transposed_turns.petsc_is_due();
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -349,7 +349,7 @@ PetscErrorCode multiply_transposed(Mat a, Vec x, Vec y) {
   if (!ours) {
     PetscCall(petsc_transposed(a, x, y));
     if (to == nullptr) PetscFunctionReturn(PetscErrorCode(0));
-    to->transposed_contest.add_petsc(cpu_s() - start);
+    to->transposed_turns.add_petsc(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(a, *to, true, x, y));
@@ -360,12 +360,12 @@ PetscErrorCode multiply_transposed(Mat a, Vec x, Vec y) {
     record->rows = to->matrix->rows();
     record->items = to->matrix->num_items();
     record->storage = to->matrix->storage();
-    record->petsc_s = to->transposed_contest.petsc_s();
+    record->petsc_s = to->transposed_turns.petsc_s();
   }
   ++record->ours;
-  if (!to->transposed_contest.decided()) {
-    to->transposed_contest.add_ours(*record, taken);
-    if (!to->transposed_contest.ours_wins()) record->storage.clear();
+  if (!to->transposed_turns.decided()) {
+    to->transposed_turns.add_ours(*record, taken);
+    if (!to->transposed_turns.ours_wins()) record->storage.clear();
   }
   PetscFunctionReturn(PetscErrorCode(0));
 }
@@ -376,7 +376,7 @@ PetscErrorCode multiply_transposed_add(Mat a, Vec x, Vec y, Vec z) {
   bool ours = false;
   PetscFunctionBegin;
   PetscCall(is_ours_transposed(a, &to, &ours));
-  if (!ours || !to->transposed_contest.decided() || options().bit_for_bit) {
+  if (!ours || !to->transposed_turns.decided() || options().bit_for_bit) {
     PetscCall(petsc_transposed_add(a, x, y, z));
   } else {
     PetscCall(run_add(a, *to, true, x, y, z));

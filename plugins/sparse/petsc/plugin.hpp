@@ -54,7 +54,7 @@ inline double cpu_s() {
 
 /// Whose turn it is. PETSc has its turns first, as the inspection costs about ten multiplies and
 /// many matrices never reach it.
-class Contest {
+class Turns {
  public:
   /// Both are timed so often.
   static constexpr int petsc_runs = 3, our_runs = 3;

@@ -36,7 +36,7 @@ struct Solver {
   SolveCall petsc_solve = nullptr;
   bool natural_order = false;
   std::function<void(std::span<const double> b, std::span<double> x)> ours;  ///< with a copy
-  Contest contest;
+  Turns turns;
   std::shared_ptr<Record> record;
   Factorisations factorisations;
   bool copied = false;  ///< `ours` does not read PETSc's arrays
@@ -124,7 +124,7 @@ void store(Solver& to, const View& view) {
                        static_cast<std::ptrdiff_t>(view.block_items());
     if (lower < options().least_items / 2 ||
         view.block > sparse::BlockIncompleteLu::largest_block) {
-      return to.contest.give_up();
+      return to.turns.give_up();
     }
     const auto words = view.block == 1 ? store_items(to, Factors(view))
                        : options().single_factors
@@ -135,11 +135,11 @@ void store(Solver& to, const View& view) {
     to.record->rows = static_cast<std::ptrdiff_t>(view.rows) * view.block;
     to.record->items = num_factor_blocks(view) * static_cast<std::ptrdiff_t>(view.block_items());
     to.record->storage = words;
-    to.record->petsc_s = to.contest.petsc_s();
+    to.record->petsc_s = to.turns.petsc_s();
     to.record->inspection_s += cpu_s() - start;
   } catch (const std::exception&) {  // no memory, or a pivot that is not finite
     to.ours = nullptr;
-    to.contest.give_up();
+    to.turns.give_up();
   }
 }
 
@@ -163,23 +163,23 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
   PetscFunctionBegin;
   PetscCall(attached(reinterpret_cast<PetscObject>(f), key, &to));
   PetscCheck(to != nullptr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a factor has lost its solver");
-  if (!to->ours && to->contest.ours_wins() && !to->contest.petsc_is_due()) {
+  if (!to->ours && to->turns.ours_wins() && !to->turns.petsc_is_due()) {
     PetscCall(with_view(
-        f, [&](const View& view) { store(*to, view); }, [&] { to->contest.give_up(); }));
+        f, [&](const View& view) { store(*to, view); }, [&] { to->turns.give_up(); }));
   }
   if (!to->ours || !to->copied) PetscCall(add_read(f, to->reads));
   const double start = cpu_s();
   if (!to->ours) {
     PetscCall(to->petsc_solve(f, b, x));
-    if (!to->contest.ours_wins()) PetscFunctionReturn(PetscErrorCode(0));
-    to->contest.add_petsc(cpu_s() - start);
+    if (!to->turns.ours_wins()) PetscFunctionReturn(PetscErrorCode(0));
+    to->turns.add_petsc(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(*to, b, x));
   ++to->record->ours;
-  if (!to->contest.decided()) {
-    to->contest.add_ours(*to->record, cpu_s() - start);
-    if (!to->contest.ours_wins()) {
+  if (!to->turns.decided()) {
+    to->turns.add_ours(*to->record, cpu_s() - start);
+    if (!to->turns.ours_wins()) {
       to->record->storage.clear();
       to->ours = nullptr;
     }
@@ -213,7 +213,7 @@ PetscErrorCode numeric(Mat f, Mat a, const MatFactorInfo* info) {
     to->petsc_solve = reinterpret_cast<SolveCall>(found);
   }
   to->ours = nullptr;
-  to->contest.restart();
+  to->turns.restart();
   if (to->natural_order && to->petsc_solve != nullptr) {
     PetscCall(MatSetOperation(f, MATOP_SOLVE, reinterpret_cast<Operation>(solve)));
   }
@@ -238,7 +238,7 @@ PetscErrorCode symbolic(Mat f, Mat a, IS row, IS column, const MatFactorInfo* in
   PetscCall(ISIdentity(row, &natural_rows));
   PetscCall(ISIdentity(column, &natural_columns));
   to->natural_order = natural_rows == PETSC_TRUE && natural_columns == PETSC_TRUE;
-  to->contest = {};
+  to->turns = {};
   to->reads = 0;
   to->record.reset();
   to->factorisations = {};

@@ -39,8 +39,8 @@ struct Sweep {
 struct Smoother {
   std::optional<Sweep> sweep;  ///< the one that is timed: the first that was asked for
   std::optional<sparse::IncompleteLu> factors;
-  PetscObjectState state = -1, nonzero_state = -1;  ///< what `contest` counts for
-  Contest contest;
+  PetscObjectState state = -1, nonzero_state = -1;  ///< what `turns` counts for
+  Turns turns;
   std::shared_ptr<Record> record;
 };
 
@@ -80,7 +80,7 @@ void store(Smoother& to, const View& view) {
   try {
     const double start = cpu_s();
     const auto items = view.starts[view.rows];
-    if (items < options().least_items) return to.contest.give_up();
+    if (items < options().least_items) return to.turns.give_up();
     to.factors.emplace(sparse::IncompleteLu::from_factors(
         factors_of(view, *to.sweep),
         {.schedule = "chain", .single_precision = options().single_factors}));
@@ -88,11 +88,11 @@ void store(Smoother& to, const View& view) {
     to.record->rows = view.rows;
     to.record->items = items;
     to.record->storage = to.factors->storage();
-    to.record->petsc_s = to.contest.petsc_s();
+    to.record->petsc_s = to.turns.petsc_s();
     to.record->inspection_s += cpu_s() - start;
   } catch (const std::exception&) {  // no memory, no diagonal, or columns that do not ascend
     to.factors.reset();
-    to.contest.give_up();
+    to.turns.give_up();
   }
 }
 
@@ -105,7 +105,7 @@ PetscErrorCode follow_state(Mat a, Smoother& to) {
   PetscCall(MatGetNonzeroState(a, &nonzero_state));
   if (nonzero_state == to.nonzero_state) {
     to.factors.reset();
-    to.contest.restart();
+    to.turns.restart();
   } else {
     to = {};
   }
@@ -160,27 +160,27 @@ PetscErrorCode sor(Mat a, Vec b, PetscReal omega, MatSORType type, PetscReal shi
   }
   if (to != nullptr && simple) {
     PetscCall(follow_state(a, *to));
-    if (to->contest.ours_wins()) PetscCall(can_do(a, *to, sweep, &can));
+    if (to->turns.ours_wins()) PetscCall(can_do(a, *to, sweep, &can));
   }
   if (!can) {
     PetscCall(petsc_sor(a, b, omega, type, shift, its, local_its, x));
     PetscFunctionReturn(PetscErrorCode(0));
   }
-  if (!to->factors && !to->contest.petsc_is_due()) {
+  if (!to->factors && !to->turns.petsc_is_due()) {
     PetscCall(with_view(
-        a, [&](const View& view) { store(*to, view); }, [&] { to->contest.give_up(); }));
+        a, [&](const View& view) { store(*to, view); }, [&] { to->turns.give_up(); }));
   }
   const double start = cpu_s();
   if (!to->factors) {
     PetscCall(petsc_sor(a, b, omega, type, shift, its, local_its, x));
-    to->contest.add_petsc(cpu_s() - start);
+    to->turns.add_petsc(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(*to, b, x));
   ++to->record->ours;
-  if (!to->contest.decided()) {
-    to->contest.add_ours(*to->record, cpu_s() - start);
-    if (!to->contest.ours_wins()) {
+  if (!to->turns.decided()) {
+    to->turns.add_ours(*to->record, cpu_s() - start);
+    if (!to->turns.ours_wins()) {
       to->record->storage.clear();
       to->factors.reset();
     }

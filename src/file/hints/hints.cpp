@@ -247,7 +247,10 @@ std::string checked_value(const HintEntry& entry, const std::string& value,
                entry.info.allowed, least);
 }
 
+}  // namespace file
+
 std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what) {
+  using namespace file;
   constexpr std::string_view letters = "kmgt";
   std::string_view digits = text;
   const std::size_t end = text.find_first_not_of("0123456789");
@@ -267,8 +270,6 @@ std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what) {
   }
   return number * unit;
 }
-
-}  // namespace file
 
 Hints::Hints(std::initializer_list<std::pair<std::string, std::string>> pairs) {
   for (const auto& [name, value] : pairs) set(name, value);

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "core/round_up.hpp"
 #include "file/strategies/transport.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace::file {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "core/buffer.hpp"
 #include "core/last_resort.hpp"
 #include "move/allreduce/reducer.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace {
 namespace {

@@ -3,10 +3,10 @@
 // inside the nodes. Fewer messages between nodes than where every rank has partners elsewhere.
 // Cost: 2 log2(ranks per node) messages inside, 2 log2(nodes) between. Blocking or
 // non-blocking steps; a task that is started has non-blocking ones either way.
-#include "core/buffer.hpp"
 #include "core/last_resort.hpp"
 #include "move/allreduce/mpi_step.hpp"
 #include "move/allreduce/reducer.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "move/method_spec.hpp"
 #include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace {
 

@@ -9,10 +9,10 @@
 
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
-#include "file/settings.hpp"
 #include "server/formats/zfp_codec.hpp"
 #include "server/pipeline/settings.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/hints.hpp"
 
 #ifdef TAILRACE_HAVE_ZSTD
 #include <zstd.h>
@@ -129,7 +129,7 @@ Encoding parse_encoding(const std::vector<std::pair<std::string, std::string>>& 
   constexpr std::ptrdiff_t most = std::ptrdiff_t{1} << 30;
   const auto bytes = [&](const char* key, std::ptrdiff_t otherwise) {
     const auto text = reader.text(key, "");
-    const auto value = text.empty() ? otherwise : file::parse_bytes(text, key);
+    const auto value = text.empty() ? otherwise : parse_bytes(text, key);
     if (value < 64 || value > most) {
       throw Error(Errc::invalid_input, std::string("compress: ") + key + " = " + text +
                                            " must be 64 bytes to 1 GiB, e.g. 1M");

@@ -124,7 +124,7 @@ class File {
   bool sync_;
   std::vector<std::uint64_t> index_;  ///< offset and bytes of each chunk; -1: not there
   std::int64_t bytes_ = 0;
-  OpenFile file_;
+  SmallFile file_;
 };
 
 }  // namespace
@@ -193,7 +193,7 @@ std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_
 
 std::int64_t append_shared(const std::string& path, const Field& field,
                            std::span<const Box> boxes) {
-  OpenFile file(path, O_RDWR | O_CREAT);
+  SmallFile file(path, O_RDWR | O_CREAT);
   struct stat status {};
   if (uninterrupted([&] { return stat(path.c_str(), &status); }) != 0) fail_errno(errno);
   const auto item = item_bytes(field.type);

@@ -9,6 +9,7 @@
 #include "core/refuse_input.hpp"
 #include "server/step_file.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/stream_options.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -35,3 +36,11 @@ const Format& find_format(const std::string& name, const std::string& path) {
 }
 
 }  // namespace tailrace::server
+
+std::vector<tailrace::MethodInfo> tailrace::file_formats() {
+  std::vector<MethodInfo> infos;
+  for (const auto& format : server::format_table()) {
+    infos.push_back({format.name, format.summary, format.suffix, true});
+  }
+  return infos;
+}

@@ -38,7 +38,7 @@ void make_folder(const std::string& path) {
 }
 
 void write_bytes(const std::string& path, std::span<const std::byte> bytes, bool sync) {
-  OpenFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  SmallFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
   file.write(bytes.data(), std::ssize(bytes), 0);
   if (sync) file.flush();
   file.close();

@@ -40,7 +40,7 @@ Json json_of_real(double value) {
 
 /// The fill value of an array, which is one of its items.
 Json json_of_fill(ItemType type, const store::ItemBytes& item) {
-  return store::with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Json {
+  return with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Json {
     Item value{};
     std::memcpy(&value, item.data(), sizeof(Item));
     if constexpr (ComplexItem<Item>) {
@@ -73,7 +73,7 @@ std::string base64_of(double value) {
 
 /// `_FillValue` as xarray keeps it: floating-point numbers as texts, which JSON does not round.
 Json json_of_fill_attribute(ItemType type, const store::ItemBytes& item) {
-  return store::with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Json {
+  return with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Json {
     Item value{};
     std::memcpy(&value, item.data(), sizeof(Item));
     if constexpr (ComplexItem<Item>) {
@@ -165,7 +165,7 @@ std::string array_json(const ZarrArray& array) {
       {"zarr_format", 3},
       {"node_type", "array"},
       {"shape", json_of(grid.extents, grid.num_dims)},
-      {"data_type", store::type_name(array.type)},
+      {"data_type", type_name(array.type)},
       {"chunk_grid",
        {{"name", "regular"},
         {"configuration", {{"chunk_shape", json_of(grid.shard, grid.num_dims)}}}}},

@@ -15,7 +15,7 @@ class Convert : public Stage {
  public:
   explicit Convert(const StageSettings& settings) {
     SettingsReader reader("convert", settings);
-    type_ = *store::find_type(reader.word("type", reader.required("type"), type_names()));
+    type_ = *find_type(reader.word("type", reader.required("type"), type_names()));
     reader.finish();
   }
 
@@ -34,7 +34,7 @@ class Convert : public Stage {
  private:
   static std::vector<std::string> type_names() {
     std::vector<std::string> names;
-    for (const auto type : store::all_types) names.emplace_back(store::type_name(type));
+    for (const auto type : store::all_types) names.emplace_back(type_name(type));
     return names;
   }
 
@@ -48,7 +48,7 @@ class Convert : public Stage {
                                std::min(at_once, items - first), data + first * item_bytes(type_));
       if (!unfit) return;
       refuse_input("{} holds {} ({}), which does not fit {}", field.name, *unfit,
-                   store::type_name(field.type), store::type_name(type_));
+                   type_name(field.type), type_name(type_));
     });
   }
 

@@ -20,7 +20,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "core/file_lock.hpp"
 #include "core/refuse_input.hpp"
 #include "core/system_call.hpp"
 #include "server/pipeline/settings.hpp"
@@ -29,6 +28,7 @@
 #include "store/hdf5_handle.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/whole_file.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {

@@ -10,12 +10,12 @@
 #include <fmt/ranges.h>
 
 #include "core/agreed_error.hpp"
-#include "core/nearest_word.hpp"
 #include "core/refuse_input.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/nearest_word.hpp"
 
 namespace tailrace::server {
 namespace {

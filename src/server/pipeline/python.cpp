@@ -26,7 +26,7 @@ namespace {
 
 /// "f8", "c16", "u1": what NumPy calls it.
 std::string numpy_type(ItemType type) {
-  return fmt::format("{}{}", store::type_name(type).front(), item_bytes(type));
+  return fmt::format("{}{}", type_name(type).front(), item_bytes(type));
 }
 
 /// A part on its way to Python.

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/refuse_input.hpp"
-#include "core/wave_shell.hpp"
 #include "core/worker.hpp"
 #include "fft/kernel.hpp"
 #include "server/group.hpp"
@@ -17,6 +16,7 @@
 #include "server/pipeline/stage_tools.hpp"
 #include "server/step.hpp"
 #include "store/attribute_values.hpp"
+#include "tailrace/fft.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -28,7 +28,7 @@ struct SpectrumBox {
 
   /// Width of a shell: the smallest wave number [1/length].
   double unit() const;
-  /// Shells as of `wave_shell`, up to the corner of wave number space.
+  /// Shells as of `fft::shell_of_wave`, up to the corner of wave number space.
   std::size_t num_shells() const;
 };
 
@@ -174,7 +174,7 @@ class SlabTransform {
   }
 
  private:
-  std::size_t shell_of(double k) const { return wave_shell(k / box_.unit()); }
+  std::size_t shell_of(double k) const { return fft::shell_of_wave(k / box_.unit()); }
 
   double wave_number(std::size_t axis, std::ptrdiff_t mode) const {
     const auto n = box_.extents[axis];
@@ -233,7 +233,7 @@ std::size_t SpectrumBox::num_shells() const {
     const double k = 2 * M_PI / lengths[d] * static_cast<double>(extents[d] / 2);
     square += k * k;
   }
-  return wave_shell(std::sqrt(square) / unit()) + 1;
+  return fft::shell_of_wave(std::sqrt(square) / unit()) + 1;
 }
 
 /// sum over the modes of each shell of |u_k|^2, divided by the width of a shell: times that width

@@ -14,13 +14,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
 #include "server/group.hpp"
 #include "server/step.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/more/item_type.hpp"
 
 namespace tailrace::server {
@@ -85,8 +85,7 @@ class KeptBoxes {
 /// Calls `action` with a value of the C++ type of `type`.
 template <class Action>
 auto visit_item(ItemType type, Action&& action) {
-  return store::with_item_type(
-      type, [&]<class Item>(std::type_identity<Item>) { return action(Item{}); });
+  return with_item_type(type, [&]<class Item>(std::type_identity<Item>) { return action(Item{}); });
 }
 
 /// The same for real types. Complex ones: `Errc::internal`; callers refuse them first.

@@ -6,6 +6,7 @@
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
 #include "server/pipeline/settings.hpp"
+#include "tailrace/more/stream_options.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -80,3 +81,11 @@ std::unique_ptr<Stage> make_stage(const std::string& text, const StageFunctions&
 }
 
 }  // namespace tailrace::server
+
+std::vector<tailrace::MethodInfo> tailrace::product_stages() {
+  std::vector<MethodInfo> infos;
+  for (const auto& stage : server::stage_table()) {
+    infos.push_back({stage.name, stage.summary, stage.settings, true});
+  }
+  return infos;
+}

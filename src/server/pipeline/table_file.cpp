@@ -84,13 +84,13 @@ void TableFile::look(const std::string& path, const std::string& header) {
   });
   size_ = static_cast<std::int64_t>(text->size());
   if (file_size(path) == size_) return;
-  OpenFile file(path, O_WRONLY);
+  SmallFile file(path, O_WRONLY);
   file.resize(static_cast<std::ptrdiff_t>(size_));
   file.close();
 }
 
 void TableFile::append(const std::string& text) {
-  OpenFile file(path_, O_WRONLY);
+  SmallFile file(path_, O_WRONLY);
   try {
     file.write(text.data(), static_cast<std::ptrdiff_t>(text.size()),
                static_cast<std::ptrdiff_t>(size_));

@@ -32,7 +32,7 @@ SessionOptions agreed_options(const Comm& all, SessionOptions options) {
   return options;
 }
 
-void find_nodes(const Comm& all, Machine& machine) {
+void find_nodes(const Comm& all, JobResources& machine) {
   const NodeMap nodes(all);
   const auto cores = gather_from_all(all, count_cores(all.node()));
   machine.cores_of_node.resize(static_cast<std::size_t>(nodes.num_nodes()));
@@ -43,8 +43,8 @@ void find_nodes(const Comm& all, Machine& machine) {
   }
 }
 
-Machine look(const Comm& all, const SessionOptions& options) {
-  Machine machine;
+JobResources look(const Comm& all, const SessionOptions& options) {
+  JobResources machine;
   find_nodes(all, machine);
   int level = MPI_THREAD_SINGLE;
   check_mpi(MPI_Query_thread(&level));

@@ -50,7 +50,7 @@ Request parse_servers(const std::string& text) {
 }
 
 /// The ranks of each node, ascending.
-std::vector<std::vector<int>> ranks_by_node(const Machine& machine) {
+std::vector<std::vector<int>> ranks_by_node(const JobResources& machine) {
   std::vector<std::vector<int>> ranks(machine.cores_of_node.size());
   for (int rank = 0; rank < static_cast<int>(machine.node_of_rank.size()); ++rank) {
     ranks[at(machine.node_of_rank[at(rank)])].push_back(rank);
@@ -69,7 +69,7 @@ void take_spread(const std::vector<int>& ranks, int count, std::vector<int>& tak
 
 class Chooser {
  public:
-  Chooser(const SessionOptions& options, const Machine& machine)
+  Chooser(const SessionOptions& options, const JobResources& machine)
       : options_(options), machine_(machine), nodes_(ranks_by_node(machine)) {}
 
   Roles choose() {
@@ -257,13 +257,13 @@ class Chooser {
   }
 
   const SessionOptions& options_;
-  const Machine& machine_;
+  const JobResources& machine_;
   std::vector<std::vector<int>> nodes_;
 };
 
 }  // namespace
 
-Roles decide_roles(const SessionOptions& options, const Machine& machine) {
+Roles decide_roles(const SessionOptions& options, const JobResources& machine) {
   return Chooser(options, machine).choose();
 }
 

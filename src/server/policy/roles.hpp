@@ -10,7 +10,7 @@
 namespace tailrace::server {
 
 /// What there is to decide from. Plain data, so that the decision can be tested for any machine.
-struct Machine {
+struct JobResources {
   std::vector<int> node_of_rank;      ///< number of each rank's node, from 0, none left out
   std::vector<int> cores_of_node;     ///< that its ranks may use
   int threads_per_rank = 1;           ///< with which a rank computes (OMP_NUM_THREADS)
@@ -39,7 +39,7 @@ struct Roles {
 /// Looks at `servers`, `placement`, `transport` and `progress` of `options`, not at the
 /// environment. Throws `Errc::invalid_input` saying what would be right (also: more servers than
 /// ranks - 1). Local.
-Roles decide_roles(const SessionOptions& options, const Machine& machine);
+Roles decide_roles(const SessionOptions& options, const JobResources& machine);
 
 /// Measures what `options` needs ("auto": disk and memory, at most about half a second) and makes
 /// the team. `TAILRACE_SERVERS` overrides `options.servers`, and `TAILRACE_TRANSPORT`
@@ -49,7 +49,7 @@ struct Decision {
   Team team;
   std::string reason;
   std::string transport;      ///< as options and environment ask for it
-  bool threads_may_call_mpi;  ///< see `Machine`
+  bool threads_may_call_mpi;  ///< see `JobResources`
 };
 Decision make_team(MPI_Comm world, const SessionOptions& options);
 

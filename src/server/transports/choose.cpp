@@ -18,6 +18,7 @@
 #include "core/wait.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/stream_options.hpp"
 #include "tailrace/more/tune.hpp"
 #include "tailrace/trace.hpp"
 
@@ -219,3 +220,11 @@ const Transport& find_transport(const std::string& name) {
 }
 
 }  // namespace tailrace::server
+
+std::vector<tailrace::MethodInfo> tailrace::transports() {
+  std::vector<MethodInfo> infos;
+  for (const auto& transport : server::transport_table()) {
+    infos.push_back({transport.name, transport.summary, "", true});
+  }
+  return infos;
+}

@@ -11,12 +11,12 @@
 namespace tailrace::server {
 namespace {
 
-Transport line(const by_message::Variant& variant, const char* summary) {
-  return {.name = variant.name,
+Transport line(const by_message::MessageProtocol& protocol, const char* summary) {
+  return {.name = protocol.name,
           .summary = summary,
           .refuses = refuses_but_ranks,
-          .make_sender = std::bind_front(&by_message::make_sender, variant),
-          .make_receiver = std::bind_front(&by_message::make_receiver, variant)};
+          .make_sender = std::bind_front(&by_message::make_sender, protocol),
+          .make_receiver = std::bind_front(&by_message::make_receiver, protocol)};
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace tailrace::server::by_message {
 
 /// What makes one transport by messages differ from another.
-struct Variant {
+struct MessageProtocol {
   const char* name;
   /// The server asks for each packet; else the client sends at once and the server says when it has
   /// it.
@@ -70,9 +70,9 @@ bool end_done(std::vector<MPI_Request>& requests, std::vector<Owner>& owners, En
   return true;
 }
 
-std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
+std::unique_ptr<Sender> make_sender(const MessageProtocol& protocol, const Team& team,
                                     const TransportSettings& settings);
-std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const MessageProtocol& protocol, const Team& team,
                                         const TransportSettings& settings);
 
 }  // namespace tailrace::server::by_message

@@ -22,12 +22,12 @@ constexpr int chunks_at_once = 8;  // receives posted for one packet
 class MessageReceiver final : public CopyReceiver {
  public:
   /// Collective over the ranks of `participants`, blocking.
-  MessageReceiver(Participants participants, const Variant& variant)
+  MessageReceiver(Participants participants, const MessageProtocol& protocol)
       : CopyReceiver(std::move(participants)),
-        variant_(variant),
-        at_once_(variant.at_once > 0 ? variant.at_once : participants_.settings.senders_at_once),
+        protocol_(protocol),
+        at_once_(protocol.at_once > 0 ? protocol.at_once : participants_.settings.senders_at_once),
         told_s_(static_cast<std::size_t>(participants_.num_clients()), now_s()) {
-    make_receive_queue(variant.order);
+    make_receive_queue(protocol.order);
   }
 
   /// Waits a little for what was told to clients to get away.
@@ -102,7 +102,7 @@ class MessageReceiver final : public CopyReceiver {
   void begin(std::size_t index) {
     post_chunks(index);
     const Offer& offer = transfers_[index].packet.offer;
-    if (variant_.asked_for) tell(offer.client, {.kind = Word::Kind::send, .slot = offer.slot});
+    if (protocol_.asked_for) tell(offer.client, {.kind = Word::Kind::send, .slot = offer.slot});
   }
 
   void post_chunks(std::size_t index) {
@@ -139,7 +139,7 @@ class MessageReceiver final : public CopyReceiver {
 
   void finish(Transfer& transfer) {
     end_transfer(transfer);
-    if (variant_.asked_for) return;
+    if (protocol_.asked_for) return;
     const Offer& offer = transfer.packet.offer;
     tell(offer.client, {.kind = Word::Kind::have, .slot = offer.slot});
   }
@@ -159,7 +159,7 @@ class MessageReceiver final : public CopyReceiver {
       throw Error(Errc::io,
                   fmt::format("transport {}: no sign of life from client {} (rank {}) for "
                               "{} s; it has sent {} of the {} bytes of a packet",
-                              variant_.name, offer.client, participants_.client_rank(offer.client),
+                              protocol_.name, offer.client, participants_.client_rank(offer.client),
                               limit, transfer.arrived, offer.bytes));
     }
     for (int client = 0; client < participants_.num_clients(); ++client) {
@@ -182,7 +182,7 @@ class MessageReceiver final : public CopyReceiver {
     return moved;
   }
 
-  Variant variant_;
+  MessageProtocol protocol_;
   int at_once_;
   std::vector<MPI_Request> requests_;
   std::vector<Chunk> chunks_;  // of the requests
@@ -194,9 +194,9 @@ class MessageReceiver final : public CopyReceiver {
 
 }  // namespace
 
-std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const MessageProtocol& protocol, const Team& team,
                                         const TransportSettings& settings) {
-  return std::make_unique<MessageReceiver>(Participants(variant.name, team, settings), variant);
+  return std::make_unique<MessageReceiver>(Participants(protocol.name, team, settings), protocol);
 }
 
 }  // namespace tailrace::server::by_message

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "core/wait.hpp"
 #include "core/worker.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server::by_message {
@@ -28,11 +28,11 @@ class MessageSender final : public CopySender {
  public:
   /// Collective over the ranks of `participants`, blocking. Throws `Errc::invalid_input` on all of
   /// them.
-  MessageSender(Participants participants, const Variant& variant)
+  MessageSender(Participants participants, const MessageProtocol& protocol)
       : CopySender(std::move(participants)),
-        variant_(variant),
-        lines_(static_cast<std::size_t>(participants_.num_servers())),
-        packets_(lines_.size() * slots_per_server) {
+        protocol_(protocol),
+        links_(static_cast<std::size_t>(participants_.num_servers())),
+        packets_(links_.size() * slots_per_server) {
     for (std::size_t i = 0; i < packets_.size(); ++i) {
       packets_[i].server = static_cast<int>(i / slots_per_server);
       packets_[i].slot = static_cast<int>(i % slots_per_server);
@@ -55,7 +55,7 @@ class MessageSender final : public CopySender {
 
   bool can_hand_over(int server) const override {
     const std::lock_guard lock(mutex_);
-    return lines_[static_cast<std::size_t>(server)].busy < slots_per_server;
+    return links_[static_cast<std::size_t>(server)].busy < slots_per_server;
   }
 
   void hand_over(int server, std::span<const std::byte> bytes, int priority) override {
@@ -67,16 +67,16 @@ class MessageSender final : public CopySender {
       return one.state == Packet::State::free;
     });
     if (packet == slots.end()) refuse_more(server, slots_per_server);
-    Line& line = lines_[static_cast<std::size_t>(server)];
+    ServerLink& link = links_[static_cast<std::size_t>(server)];
     packet->state = Packet::State::waiting;
     packet->bytes = bytes;
     packet->priority = priority;
-    packet->sequence = ++line.sequence;
-    packet->arrived = variant_.asked_for;  // by asking for the next one, it says so
+    packet->sequence = ++link.sequence;
+    packet->arrived = protocol_.asked_for;  // by asking for the next one, it says so
     packet->in_memory = true;
-    ++line.busy;
-    ++line.waiting;
-    if (variant_.asked_for) {
+    ++link.busy;
+    ++link.waiting;
+    if (protocol_.asked_for) {
       announce(*packet);
     } else {
       push(server);
@@ -111,7 +111,7 @@ class MessageSender final : public CopySender {
     }
     wait_until(until_s, limit_s, "a server did not say goodbye", [this] {
       return requests_.empty() &&
-             std::ranges::all_of(lines_, [](const Line& line) { return line.gone; });
+             std::ranges::all_of(links_, [](const ServerLink& link) { return link.gone; });
     });
   }
 
@@ -127,8 +127,8 @@ class MessageSender final : public CopySender {
     bool in_memory = false;  // of the client, still
     Head head;
   };
-  struct Line {    // to a server
-    int busy = 0;  // packets that are not free
+  struct ServerLink {  // to a server
+    int busy = 0;      // packets that are not free
     int waiting = 0;
     std::uint64_t sequence = 0;
     SilenceTimer silence;
@@ -161,7 +161,7 @@ class MessageSender final : public CopySender {
   // All chunks at once: MPIs that can do so move them while this side computes.
   void start(Packet& packet) {
     packet.state = Packet::State::moving;
-    --lines_[static_cast<std::size_t>(packet.server)].waiting;
+    --links_[static_cast<std::size_t>(packet.server)].waiting;
     const auto size = std::ssize(packet.bytes);
     for (std::ptrdiff_t first = 0; first < size; first += participants_.settings.chunk_bytes) {
       const auto count = std::min(participants_.settings.chunk_bytes, size - first);
@@ -187,7 +187,7 @@ class MessageSender final : public CopySender {
 
   bool push(int server) {
     bool pushed = false;
-    while (lines_[static_cast<std::size_t>(server)].waiting > 0) {
+    while (links_[static_cast<std::size_t>(server)].waiting > 0) {
       Packet* next = nullptr;
       Packet* oldest = nullptr;
       for (Packet& packet : packets_of(server)) {
@@ -220,8 +220,8 @@ class MessageSender final : public CopySender {
   }
 
   void obey(const Word& word, int server) {
-    Line& line = lines_[static_cast<std::size_t>(server)];
-    line.silence.heard();
+    ServerLink& link = links_[static_cast<std::size_t>(server)];
+    link.silence.heard();
     switch (word.kind) {
       case Word::Kind::send:
         start(packets_of(server)[static_cast<std::size_t>(word.slot)]);
@@ -239,7 +239,7 @@ class MessageSender final : public CopySender {
       case Word::Kind::alive:
         break;
       case Word::Kind::goodbye:
-        line.gone = true;
+        link.gone = true;
         news_ = true;
         break;
     }
@@ -263,25 +263,25 @@ class MessageSender final : public CopySender {
     }
     if (!packet.arrived) return;
     packet.state = Packet::State::free;
-    --lines_[static_cast<std::size_t>(packet.server)].busy;
+    --links_[static_cast<std::size_t>(packet.server)].busy;
     news_ = true;
   }
 
   bool advance() {
     bool moved = false;
     while (take_word()) moved = true;
-    if (!variant_.asked_for) {
+    if (!protocol_.asked_for) {
       for (int server = 0; server < participants_.num_servers(); ++server)
         moved = push(server) || moved;
     }
     moved = end_sends() || moved;
-    watch_servers(participants_, lines_, watched_s_);
+    watch_servers(participants_, links_, watched_s_);
     return moved;
   }
 
   bool all_released() const {
-    return std::all_of(lines_.begin(), lines_.end(),
-                       [](const Line& line) { return line.busy == 0; });
+    return std::all_of(links_.begin(), links_.end(),
+                       [](const ServerLink& link) { return link.busy == 0; });
   }
 
   void start_helper() {
@@ -321,9 +321,9 @@ class MessageSender final : public CopySender {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  Variant variant_;
+  MessageProtocol protocol_;
   std::unique_ptr<Buffer> memory_;
-  std::vector<Line> lines_;
+  std::vector<ServerLink> links_;
   std::vector<Packet> packets_;  // slots_per_server for each server
   std::vector<MPI_Request> requests_;
   std::vector<Packet*> owners_;  // of the requests; null: no packet
@@ -339,9 +339,9 @@ class MessageSender final : public CopySender {
 
 }  // namespace
 
-std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
+std::unique_ptr<Sender> make_sender(const MessageProtocol& protocol, const Team& team,
                                     const TransportSettings& settings) {
-  return std::make_unique<MessageSender>(Participants(variant.name, team, settings), variant);
+  return std::make_unique<MessageSender>(Participants(protocol.name, team, settings), protocol);
 }
 
 }  // namespace tailrace::server::by_message

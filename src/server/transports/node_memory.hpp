@@ -72,7 +72,7 @@ class ProcessWatch {
 // What lies in the memory that clients and servers of a node share. Zeroed memory is a valid start.
 
 /// A packet on its way. The client writes it and sets `handed`; the server sets `free` again.
-struct Entry {
+struct PacketEntry {
   enum State : std::uint32_t { free, handed, ended };
   std::atomic<std::uint32_t> state;
   std::int32_t priority;
@@ -93,7 +93,7 @@ struct Table {
   std::atomic<std::uint32_t> left_known;  ///< the server has seen it
   std::atomic<std::uint32_t> has_server;  ///< `server_block` is valid
   Endpoint server_block;                  ///< memory with the server's bell
-  Entry entries[num_entries];
+  PacketEntry entries[num_entries];
   alignas(64) std::atomic<std::uint64_t> notices_written;
   alignas(64) std::atomic<std::uint64_t> notices_read;
   Notice notices[num_notices];

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t entry_bits = 16;
 
-bool is_of_step(const ClientBlock& block, const Entry& entry, std::int32_t stream,
+bool is_of_step(const ClientBlock& block, const PacketEntry& entry, std::int32_t stream,
                 std::int64_t number) {
   if (entry.bytes < static_cast<std::int64_t>(sizeof(PacketHeader))) return false;
   PacketHeader header;
@@ -33,7 +33,7 @@ NodeReceiver::NodeReceiver(int server, std::span<const Endpoint> clients, Memory
     : server_(server),
       memory_(std::move(block)),
       block_(reinterpret_cast<ServerBlock*>(memory_.data())) {
-  lines_.reserve(clients.size());
+  links_.reserve(clients.size());
   for (const Endpoint& endpoint : clients) attach(endpoint);
   recover();
   block_->state.store(ServerBlock::serving, std::memory_order_release);
@@ -45,28 +45,28 @@ NodeReceiver::~NodeReceiver() {
   const auto text = fmt::format("output server {} has ended", server_);
   std::strncpy(block_->text, text.c_str(), ServerBlock::text_bytes - 1);
   block_->state.store(ServerBlock::gone, std::memory_order_release);
-  for (Line& line : lines_) line.block->bell.ring();
+  for (ClientLink& link : links_) link.block->bell.ring();
 }
 
 void NodeReceiver::attach(const Endpoint& endpoint) {
-  Line line;
-  line.client = endpoint.client;
-  line.memory = Memory(endpoint);
-  line.block = reinterpret_cast<ClientBlock*>(line.memory.data());
-  if (line.block->mark != ClientBlock::block_mark || line.block->client != endpoint.client) {
+  ClientLink link;
+  link.client = endpoint.client;
+  link.memory = Memory(endpoint);
+  link.block = reinterpret_cast<ClientBlock*>(link.memory.data());
+  if (link.block->mark != ClientBlock::block_mark || link.block->client != endpoint.client) {
     throw Error(Errc::io, fmt::format("descriptor {} of process {} is not the memory of client {}",
                                       endpoint.fd, endpoint.pid, endpoint.client));
   }
-  for (std::int32_t i = 0; i < line.block->num_tables; ++i) {
-    Table& table = line.block->tables()[i];
-    if (table.server == server_) line.table = &table;
+  for (std::int32_t i = 0; i < link.block->num_tables; ++i) {
+    Table& table = link.block->tables()[i];
+    if (table.server == server_) link.table = &table;
   }
-  if (line.table == nullptr) {
+  if (link.table == nullptr) {
     throw Error(Errc::internal,
                 fmt::format("client {} has no table for server {}", endpoint.client, server_));
   }
-  line.seen.resize(Table::num_entries);
-  lines_.push_back(std::move(line));
+  link.seen.resize(Table::num_entries);
+  links_.push_back(std::move(link));
 }
 
 // Another process may have served these clients before, and have died anywhere.
@@ -74,27 +74,27 @@ void NodeReceiver::recover() {
   if (block_->ended_valid.load(std::memory_order_acquire) != 0) {
     end_packets(block_->ended_stream, block_->ended_number);
   }
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    Table& table = *lines_[i].table;
-    for (Entry& entry : table.entries) {
-      if (entry.state.load(std::memory_order_acquire) == Entry::ended) {
-        entry.state.store(Entry::free, std::memory_order_release);
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    Table& table = *links_[i].table;
+    for (PacketEntry& entry : table.entries) {
+      if (entry.state.load(std::memory_order_acquire) == PacketEntry::ended) {
+        entry.state.store(PacketEntry::free, std::memory_order_release);
       }
     }
     table.num_released.fetch_add(1, std::memory_order_seq_cst);
     if (memory_.descriptor() >= 0) table.server_block = memory_.endpoint();
     table.has_server.store(1, std::memory_order_seq_cst);
-    lines_[i].block->bell.ring();
+    links_[i].block->bell.ring();
     look(i);
   }
 }
 
 void NodeReceiver::end_packets(std::int32_t stream, std::int64_t number) {
-  for (const Line& line : lines_) {
-    for (Entry& entry : line.table->entries) {
-      if (entry.state.load(std::memory_order_acquire) == Entry::handed &&
-          is_of_step(*line.block, entry, stream, number)) {
-        entry.state.store(Entry::ended, std::memory_order_release);
+  for (const ClientLink& link : links_) {
+    for (PacketEntry& entry : link.table->entries) {
+      if (entry.state.load(std::memory_order_acquire) == PacketEntry::handed &&
+          is_of_step(*link.block, entry, stream, number)) {
+        entry.state.store(PacketEntry::ended, std::memory_order_release);
       }
     }
   }
@@ -102,20 +102,21 @@ void NodeReceiver::end_packets(std::int32_t stream, std::int64_t number) {
 
 // Order of the heap: high priority first, then the order of handing over.
 void NodeReceiver::look(std::size_t number) {
-  Line& line = lines_[number];
-  if (!line.left && line.table->left.load(std::memory_order_seq_cst) != 0) {
-    line.left = true;
+  ClientLink& link = links_[number];
+  if (!link.left && link.table->left.load(std::memory_order_seq_cst) != 0) {
+    link.left = true;
     someone_left_ = true;
-    line.table->left_known.store(1, std::memory_order_seq_cst);
-    line.block->bell.ring();
+    link.table->left_known.store(1, std::memory_order_seq_cst);
+    link.block->bell.ring();
   }
-  const std::uint64_t num_handed = line.table->num_handed.load(std::memory_order_seq_cst);
-  if (num_handed == line.num_handed) return;
-  line.num_handed = num_handed;
+  const std::uint64_t num_handed = link.table->num_handed.load(std::memory_order_seq_cst);
+  if (num_handed == link.num_handed) return;
+  link.num_handed = num_handed;
   for (std::size_t i = 0; i < Table::num_entries; ++i) {
-    const Entry& entry = line.table->entries[i];
-    if (line.seen[i] || entry.state.load(std::memory_order_acquire) != Entry::handed) continue;
-    line.seen[i] = true;
+    const PacketEntry& entry = link.table->entries[i];
+    if (link.seen[i] || entry.state.load(std::memory_order_acquire) != PacketEntry::handed)
+      continue;
+    link.seen[i] = true;
     waiting_.push_back({entry.priority, entry.sequence, number, i});
     std::ranges::push_heap(waiting_, later_than);
   }
@@ -124,7 +125,7 @@ void NodeReceiver::look(std::size_t number) {
 bool NodeReceiver::later_than(const Waiting& a, const Waiting& b) {
   if (a.priority != b.priority) return a.priority < b.priority;
   if (a.sequence != b.sequence) return a.sequence > b.sequence;
-  return a.line > b.line;
+  return a.link > b.link;
 }
 
 bool NodeReceiver::take(Arrival& arrival) {
@@ -133,19 +134,19 @@ bool NodeReceiver::take(Arrival& arrival) {
   std::ranges::pop_heap(waiting_, later_than);
   const Waiting next = waiting_.back();
   waiting_.pop_back();
-  const Line& line = lines_[next.line];
-  const Entry& entry = line.table->entries[next.entry];
-  arrival.client = line.client;
-  arrival.bytes = {line.block->staging() + entry.offset, static_cast<std::size_t>(entry.bytes)};
-  arrival.handle = (static_cast<std::uint64_t>(next.line) << entry_bits) | next.entry;
+  const ClientLink& link = links_[next.link];
+  const PacketEntry& entry = link.table->entries[next.entry];
+  arrival.client = link.client;
+  arrival.bytes = {link.block->staging() + entry.offset, static_cast<std::size_t>(entry.bytes)};
+  arrival.handle = (static_cast<std::uint64_t>(next.link) << entry_bits) | next.entry;
   return true;
 }
 
 void NodeReceiver::release(const Arrival& arrival) { act(Release{arrival.handle}); }
 
 void NodeReceiver::notify(int client, const Notice& notice) {
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    if (lines_[i].client == client) return act(Tell{i, notice});
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i].client == client) return act(Tell{i, notice});
   }
   throw Error(Errc::internal,
               fmt::format("server {} does not share memory with client {}", server_, client));
@@ -163,12 +164,12 @@ void NodeReceiver::act(const Action& action) {
 
 bool NodeReceiver::carry_out(const Action& action) {
   if (const auto* release = std::get_if<Release>(&action)) {
-    Line& line = lines_[release->handle >> entry_bits];
+    ClientLink& link = links_[release->handle >> entry_bits];
     const auto place = static_cast<std::size_t>(release->handle & ((1U << entry_bits) - 1));
-    line.seen[place] = false;
-    line.table->entries[place].state.store(Entry::free, std::memory_order_release);
-    line.table->num_released.fetch_add(1, std::memory_order_seq_cst);
-    line.block->bell.ring();
+    link.seen[place] = false;
+    link.table->entries[place].state.store(PacketEntry::free, std::memory_order_release);
+    link.table->num_released.fetch_add(1, std::memory_order_seq_cst);
+    link.block->bell.ring();
     return true;
   }
   if (const auto* mark = std::get_if<Mark>(&action)) {
@@ -181,20 +182,20 @@ bool NodeReceiver::carry_out(const Action& action) {
     return true;
   }
   const auto& tell = std::get<Tell>(action);
-  Line& line = lines_[tell.line];
-  if (line.left) return true;
-  Table& table = *line.table;
+  ClientLink& link = links_[tell.link];
+  if (link.left) return true;
+  Table& table = *link.table;
   const std::uint64_t next = table.notices_written.load(std::memory_order_relaxed);
   if (next - table.notices_read.load(std::memory_order_seq_cst) >= Table::num_notices) return false;
   table.notices[next % Table::num_notices] = tell.notice;
   table.notices_written.store(next + 1, std::memory_order_seq_cst);
-  line.block->bell.ring();
+  link.block->bell.ring();
   return true;
 }
 
 void NodeReceiver::progress() {
   heard_ = block_->bell.count();
-  for (std::size_t i = 0; i < lines_.size(); ++i) look(i);
+  for (std::size_t i = 0; i < links_.size(); ++i) look(i);
   while (!later_.empty() && carry_out(later_.front())) later_.pop_front();
 }
 
@@ -206,7 +207,7 @@ void NodeReceiver::wait(double limit_s) {
 void NodeReceiver::wake() { block_->bell.ring(); }
 
 bool NodeReceiver::all_left() const {
-  return std::ranges::all_of(lines_, [](const Line& line) { return line.left; });
+  return std::ranges::all_of(links_, [](const ClientLink& link) { return link.left; });
 }
 
 }  // namespace tailrace::server::on_node

@@ -24,7 +24,7 @@ class NodeReceiver final : public Receiver {
 
   ServerBlock& block() const { return *block_; }
   /// True if the `i`-th client has said that it has nothing more. From any thread.
-  bool wants_to_leave(std::size_t i) const { return lines_[i].table->left.load() != 0; }
+  bool wants_to_leave(std::size_t i) const { return links_[i].table->left.load() != 0; }
 
   bool take(Arrival& arrival) override;
   void release(const Arrival& arrival) override;
@@ -36,7 +36,7 @@ class NodeReceiver final : public Receiver {
   bool all_left() const override;
 
  private:
-  struct Line {
+  struct ClientLink {
     int client = -1;
     Memory memory;
     ClientBlock* block = nullptr;
@@ -48,14 +48,14 @@ class NodeReceiver final : public Receiver {
   struct Waiting {
     std::int32_t priority;
     std::uint64_t sequence;
-    std::size_t line, entry;
+    std::size_t link, entry;
   };
   // What has to wait for room for notices, and what comes after it.
   struct Release {
     std::uint64_t handle;
   };
   struct Tell {
-    std::size_t line;
+    std::size_t link;
     Notice notice;
   };
   struct Mark {
@@ -68,14 +68,14 @@ class NodeReceiver final : public Receiver {
   void attach(const Endpoint& endpoint);
   void recover();
   void end_packets(std::int32_t stream, std::int64_t number);
-  void look(std::size_t line);
+  void look(std::size_t link);
   void act(const Action& action);
   bool carry_out(const Action& action);
 
   int server_;
   Memory memory_;
   ServerBlock* block_ = nullptr;
-  std::vector<Line> lines_;
+  std::vector<ClientLink> links_;
   std::vector<Waiting> waiting_;  // a heap, the next one first
   std::deque<Action> later_;
   std::uint32_t heard_ = 0;  // count of the bell

@@ -34,7 +34,7 @@ class NodeSender final : public Sender {
   void leave(double limit_s) override;
 
  private:
-  struct Line {
+  struct ServerLink {
     Table* table = nullptr;
     std::vector<std::size_t> free;   // entries
     std::vector<std::size_t> taken;  // entries handed over
@@ -44,16 +44,16 @@ class NodeSender final : public Sender {
 
     ServerBlock* server() { return reinterpret_cast<ServerBlock*>(server_memory.data()); }
   };
-  Line& line_of(int server);
-  const Line& line_of(int server) const;
-  bool connect(Line& line);
-  void ring(Line& line);
-  void collect(Line& line);
-  void check(Line& line);
+  ServerLink& link_of(int server);
+  const ServerLink& link_of(int server) const;
+  bool connect(ServerLink& link);
+  void ring(ServerLink& link);
+  void collect(ServerLink& link);
+  void check(ServerLink& link);
 
   Memory memory_;
   ClientBlock* block_ = nullptr;
-  std::vector<Line> lines_;
+  std::vector<ServerLink> links_;
   std::vector<const std::byte*> released_;
   std::uint64_t sequence_ = 0;
   std::uint32_t heard_ = 0;  // count of the bell

@@ -218,10 +218,10 @@ class OneSidedReceiver final : public CopyReceiver {
 
 }  // namespace
 
-std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const OneSidedProtocol& protocol, const Team& team,
                                         const TransportSettings& settings) {
-  return std::make_unique<OneSidedReceiver>(Participants(variant.name, team, settings),
-                                            variant.make_memory);
+  return std::make_unique<OneSidedReceiver>(Participants(protocol.name, team, settings),
+                                            protocol.make_memory);
 }
 
 }  // namespace tailrace::server::one_sided

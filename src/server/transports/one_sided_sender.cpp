@@ -31,10 +31,10 @@ class OneSidedSender final : public CopySender {
   OneSidedSender(Participants participants, MakeClientMemory make)
       : CopySender(std::move(participants)),
         memory_(make(participants_, 0)),
-        lines_(static_cast<std::size_t>(participants_.num_servers())) {
-    for (std::size_t server = 0; server < lines_.size(); ++server) {
-      lines_[server].table = memory_->tables() + server;
-      *lines_[server].table = {};
+        links_(static_cast<std::size_t>(participants_.num_servers())) {
+    for (std::size_t server = 0; server < links_.size(); ++server) {
+      links_[server].table = memory_->tables() + server;
+      *links_[server].table = {};
     }
     memory_->sync();
     agree(participants_.comm.raw(), nullptr);  // servers look at tables that are in order
@@ -49,26 +49,26 @@ class OneSidedSender final : public CopySender {
   std::span<std::byte> memory() override { return memory_->data(); }
 
   bool can_hand_over(int server) const override {
-    const Line& line = lines_[static_cast<std::size_t>(server)];
-    return line.packets[line.handed % PacketTable::num_entries] == nullptr;
+    const ServerLink& link = links_[static_cast<std::size_t>(server)];
+    return link.packets[link.handed % PacketTable::num_entries] == nullptr;
   }
 
   void hand_over(int server, std::span<const std::byte> packet, int priority) override {
     participants_.check_packet(memory(), server, packet);
-    Line& line = lines_[static_cast<std::size_t>(server)];
+    ServerLink& link = links_[static_cast<std::size_t>(server)];
     if (!can_hand_over(server)) refuse_more(server, PacketTable::num_entries);
-    const auto index = line.handed % PacketTable::num_entries;
-    PacketTable::Entry entry{.sequence = ++line.handed,
+    const auto index = link.handed % PacketTable::num_entries;
+    PacketTable::Entry entry{.sequence = ++link.handed,
                              .offset = packet.data() - memory().data(),
                              .bytes = std::ssize(packet),
                              .priority = priority};
     entry.check = PacketTable::check_of(entry);
-    line.table->entries[index] = entry;
-    line.packets[index] = packet.data();
-    ++line.busy;
+    link.table->entries[index] = entry;
+    link.packets[index] = packet.data();
+    ++link.busy;
     memory_->sync();  // the packet and its entry, before the count that tells of them
-    store(line.table->front.handed_check, ~line.handed);
-    store(line.table->front.handed, line.handed);
+    store(link.table->front.handed_check, ~link.handed);
+    store(link.table->front.handed, link.handed);
     memory_->sync();
     backoff_.stir();
   }
@@ -84,18 +84,18 @@ class OneSidedSender final : public CopySender {
   void leave(double limit_s) override {
     const double until_s = now_s() + limit_s;
     wait_until(until_s, limit_s, "a server did not fetch all packets", [this] {
-      return std::ranges::all_of(lines_, [](const Line& line) { return line.busy == 0; });
+      return std::ranges::all_of(links_, [](const ServerLink& link) { return link.busy == 0; });
     });
-    for (Line& line : lines_) store(line.table->front.left, 1);
+    for (ServerLink& link : links_) store(link.table->front.left, 1);
     wait_until(until_s, limit_s, "a server did not say goodbye", [this] {
-      return std::ranges::all_of(lines_, [](const Line& line) { return line.gone; });
+      return std::ranges::all_of(links_, [](const ServerLink& link) { return link.gone; });
     });
     look();  // the last notices
     left_ = true;
   }
 
  private:
-  struct Line {  // to a server
+  struct ServerLink {  // to a server
     PacketTable* table = nullptr;
     std::uint64_t handed = 0, notes_taken = 0, pulse = 0;
     int busy = 0;
@@ -104,37 +104,37 @@ class OneSidedSender final : public CopySender {
     SilenceTimer silence;
   };
 
-  bool look_at(Line& line) {
-    bool news = take_notes(line);
-    if (const auto pulse = load(line.table->pulse); pulse != line.pulse) {
-      line.pulse = pulse;
-      line.silence.heard();
+  bool look_at(ServerLink& link) {
+    bool news = take_notes(link);
+    if (const auto pulse = load(link.table->pulse); pulse != link.pulse) {
+      link.pulse = pulse;
+      link.silence.heard();
     }
-    if (!line.gone && load(line.table->goodbye) != 0) news = line.gone = true;
-    for (std::size_t i = 0; line.busy > 0 && i < PacketTable::num_entries; ++i) {
-      const auto*& packet = line.packets[i];
-      if (packet == nullptr || load(line.table->released[i]) != line.table->entries[i].sequence) {
+    if (!link.gone && load(link.table->goodbye) != 0) news = link.gone = true;
+    for (std::size_t i = 0; link.busy > 0 && i < PacketTable::num_entries; ++i) {
+      const auto*& packet = link.packets[i];
+      if (packet == nullptr || load(link.table->released[i]) != link.table->entries[i].sequence) {
         continue;
       }
       released_.push_back(std::exchange(packet, nullptr));
-      --line.busy;
-      line.silence.heard();
+      --link.busy;
+      link.silence.heard();
       news = true;
     }
     return news;
   }
 
-  bool take_notes(Line& line) {
+  bool take_notes(ServerLink& link) {
     bool any = false;
     for (;;) {
-      const auto number = line.notes_taken + 1;
-      PacketTable::Note& place = line.table->notes[line.notes_taken % PacketTable::num_notes];
+      const auto number = link.notes_taken + 1;
+      PacketTable::Note& place = link.table->notes[link.notes_taken % PacketTable::num_notes];
       if (load(place.number) != number) return any;
       PacketTable::Note note;
       std::memcpy(&note, &place, sizeof note);
       if (PacketTable::check_of(note) != note.check) return any;  // the rest of it is on its way
       notices_.push_back(note.notice);
-      store(line.table->front.notes_taken, ++line.notes_taken);
+      store(link.table->front.notes_taken, ++link.notes_taken);
       any = true;
     }
   }
@@ -143,22 +143,22 @@ class OneSidedSender final : public CopySender {
     progress_mpi(participants_.comm.raw());  // which reads may need, whatever the probe has found
     memory_->sync();
     bool news = false;
-    for (Line& line : lines_) news = look_at(line) || news;
-    watch_servers(participants_, lines_, watched_s_);
+    for (ServerLink& link : links_) news = look_at(link) || news;
+    watch_servers(participants_, links_, watched_s_);
     return news;
   }
 
   std::unique_ptr<ClientMemory> memory_;
-  std::vector<Line> lines_;
+  std::vector<ServerLink> links_;
   bool left_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
+std::unique_ptr<Sender> make_sender(const OneSidedProtocol& protocol, const Team& team,
                                     const TransportSettings& settings) {
-  return std::make_unique<OneSidedSender>(Participants(variant.name, team, settings),
-                                          variant.make_memory);
+  return std::make_unique<OneSidedSender>(Participants(protocol.name, team, settings),
+                                          protocol.make_memory);
 }
 
 }  // namespace tailrace::server::one_sided

@@ -85,24 +85,24 @@ using MakeClientMemory = std::unique_ptr<ClientMemory> (*)(const Participants& p
                                                            std::size_t num_tickets);
 
 /// What makes one one-sided transport differ from another.
-struct Variant {
+struct OneSidedProtocol {
   const char* name;
   MakeClientMemory make_memory;
 };
 
-std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
+std::unique_ptr<Sender> make_sender(const OneSidedProtocol& protocol, const Team& team,
                                     const TransportSettings& settings);
-std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const OneSidedProtocol& protocol, const Team& team,
                                         const TransportSettings& settings);
 
-/// The line of the table for `variant`.
-inline Transport line(const Variant& variant, const char* summary,
+/// The line of the table for `protocol`.
+inline Transport line(const OneSidedProtocol& protocol, const char* summary,
                       std::string (*refuses)(const Team& team)) {
-  return {.name = variant.name,
+  return {.name = protocol.name,
           .summary = summary,
           .refuses = refuses,
-          .make_sender = std::bind_front(&make_sender, variant),
-          .make_receiver = std::bind_front(&make_receiver, variant)};
+          .make_sender = std::bind_front(&make_sender, protocol),
+          .make_receiver = std::bind_front(&make_receiver, protocol)};
 }
 
 }  // namespace tailrace::server::one_sided

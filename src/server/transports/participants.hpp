@@ -104,18 +104,19 @@ struct Participants {
   [[noreturn]] void give_up(std::size_t server_number, std::ptrdiff_t num_packets) const;
 };
 
-/// Gives up if a server of which a client awaits something (`busy` of its line) has been silent for
+/// Gives up if a server of which a client awaits something (`busy` of its link) has been silent for
 /// too long. Looks now and then; `watched_s` is when it last did. Local.
-template <class Line>
-void watch_servers(const Participants& participants, std::vector<Line>& lines, double& watched_s) {
+template <class ServerLink>
+void watch_servers(const Participants& participants, std::vector<ServerLink>& links,
+                   double& watched_s) {
   const double now = now_s(), limit = participants.settings.watchdog_s;
   if (now - watched_s < std::min(0.25, limit / 32)) return;
   watched_s = now;
-  for (std::size_t server = 0; server < lines.size(); ++server) {
-    Line& line = lines[server];
-    const bool silent = line.busy > 0 && line.silence.lasts(now, limit);
-    if (line.busy == 0 || silent) line.silence.rest();
-    if (silent) participants.give_up(server, static_cast<std::ptrdiff_t>(line.busy));
+  for (std::size_t server = 0; server < links.size(); ++server) {
+    ServerLink& link = links[server];
+    const bool silent = link.busy > 0 && link.silence.lasts(now, limit);
+    if (link.busy == 0 || silent) link.silence.rest();
+    if (silent) participants.give_up(server, static_cast<std::ptrdiff_t>(link.busy));
   }
 }
 

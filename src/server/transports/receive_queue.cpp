@@ -18,13 +18,13 @@ ReceiveQueue::ReceiveQueue(int num_clients, std::ptrdiff_t memory_bytes, Order o
     : order_(order),
       memory_(memory_bytes, false),
       arena_({memory_.data(), static_cast<std::size_t>(memory_bytes)}),
-      lines_(static_cast<std::size_t>(num_clients)),
+      queues_(static_cast<std::size_t>(num_clients)),
       last_accepted_(static_cast<std::size_t>(num_clients)) {
   candidates_.reserve(static_cast<std::size_t>(num_clients));
 }
 
 void ReceiveQueue::add(const Offer& offer) {
-  Line& of_client = line(offer.client);
+  ClientQueue& of_client = queue(offer.client);
   const auto size = BlockArena::rounded(offer.bytes);
   if (size > of_client.largest) {
     if (of_client.held.empty()) reserve_ += size - of_client.largest;
@@ -35,47 +35,47 @@ void ReceiveQueue::add(const Offer& offer) {
 }
 
 // The offer of this client that comes next, if any of it may come now.
-std::optional<std::size_t> ReceiveQueue::best_of(const Line& line) {
-  if (line.offers.empty()) return std::nullopt;
-  const auto best =
-      std::min_element(line.offers.begin(), line.offers.end(), [](const Offer& a, const Offer& b) {
-        if (a.priority != b.priority) return a.priority > b.priority;
-        return a.sequence < b.sequence;
-      });
-  for (const int priority : line.under_way) {
+std::optional<std::size_t> ReceiveQueue::best_of(const ClientQueue& queue) {
+  if (queue.offers.empty()) return std::nullopt;
+  const auto best = std::min_element(queue.offers.begin(), queue.offers.end(),
+                                     [](const Offer& a, const Offer& b) {
+                                       if (a.priority != b.priority) return a.priority > b.priority;
+                                       return a.sequence < b.sequence;
+                                     });
+  for (const int priority : queue.under_way) {
     if (best->priority <= priority) return std::nullopt;
   }
-  return static_cast<std::size_t>(best - line.offers.begin());
+  return static_cast<std::size_t>(best - queue.offers.begin());
 }
 
-std::size_t ReceiveQueue::oldest_of(const Line& line) {
-  const auto oldest = std::ranges::min_element(line.offers, {}, &Offer::sequence);
-  return static_cast<std::size_t>(oldest - line.offers.begin());
+std::size_t ReceiveQueue::oldest_of(const ClientQueue& queue) {
+  const auto oldest = std::ranges::min_element(queue.offers, {}, &Offer::sequence);
+  return static_cast<std::size_t>(oldest - queue.offers.begin());
 }
 
-bool ReceiveQueue::must_be_taken(const Line& line, const Offer& offer) {
-  return offer.sequence == line.offers[oldest_of(line)].sequence &&
-         std::ranges::all_of(line.held,
+bool ReceiveQueue::must_be_taken(const ClientQueue& queue, const Offer& offer) {
+  return offer.sequence == queue.offers[oldest_of(queue)].sequence &&
+         std::ranges::all_of(queue.held,
                              [&](const Held& held) { return held.sequence > offer.sequence; });
 }
 
-bool ReceiveQueue::fits(const Line& line, std::ptrdiff_t bytes) const {
+bool ReceiveQueue::fits(const ClientQueue& queue, std::ptrdiff_t bytes) const {
   const auto left = arena_.capacity() - arena_.used() - BlockArena::rounded(bytes);
-  return left >= (line.held.empty() ? 0 : reserve_);
+  return left >= (queue.held.empty() ? 0 : reserve_);
 }
 
 void ReceiveQueue::collect_candidates() {
   candidates_.clear();
-  const auto num_clients = lines_.size();
+  const auto num_clients = queues_.size();
   for (std::size_t i = 0; i < num_clients; ++i) {
     const auto client = (turn_ + i) % num_clients;
-    const auto best = best_of(lines_[client]);
+    const auto best = best_of(queues_[client]);
     if (best) candidates_.push_back({client, *best});
   }
   if (order_ == Order::clients_in_turn) return;
   std::sort(candidates_.begin(), candidates_.end(), [this](const Candidate& a, const Candidate& b) {
-    const int first = lines_[a.client].offers[a.offer].priority;
-    const int second = lines_[b.client].offers[b.offer].priority;
+    const int first = queues_[a.client].offers[a.offer].priority;
+    const int second = queues_[b.client].offers[b.offer].priority;
     if (first != second) return first > second;
     return last_accepted_[a.client] < last_accepted_[b.client];
   });
@@ -85,13 +85,13 @@ std::optional<Accepted> ReceiveQueue::accept() {
   if (num_waiting_ == 0) return std::nullopt;
   collect_candidates();
   for (const Candidate& candidate : candidates_) {
-    const Line& of_client = lines_[candidate.client];
+    const ClientQueue& of_client = queues_[candidate.client];
     auto place = find_place(of_client, of_client.offers[candidate.offer]);
     if (place) return take_in(candidate, std::move(*place));
   }
   // What is in memory may wait for a packet that a more important one has overtaken.
   for (const Candidate& candidate : candidates_) {
-    const Line& of_client = lines_[candidate.client];
+    const ClientQueue& of_client = queues_[candidate.client];
     if (!of_client.under_way.empty()) continue;
     const auto oldest = oldest_of(of_client);
     auto place = find_place(of_client, of_client.offers[oldest]);
@@ -100,9 +100,10 @@ std::optional<Accepted> ReceiveQueue::accept() {
   return std::nullopt;
 }
 
-std::optional<ReceiveQueue::Place> ReceiveQueue::find_place(const Line& line, const Offer& offer) {
-  const bool must = must_be_taken(line, offer);
-  if (must || fits(line, offer.bytes)) {
+std::optional<ReceiveQueue::Place> ReceiveQueue::find_place(const ClientQueue& queue,
+                                                            const Offer& offer) {
+  const bool must = must_be_taken(queue, offer);
+  if (must || fits(queue, offer.bytes)) {
     if (const auto block = arena_.allocate(offer.bytes)) return Place{*block, {}};
   }
   if (!must) return std::nullopt;
@@ -137,7 +138,7 @@ ReceiveQueue::Place ReceiveQueue::find_extra(const Offer& offer) {
 }
 
 Accepted ReceiveQueue::take_in(const Candidate& candidate, Place place) {
-  Line& of_client = lines_[candidate.client];
+  ClientQueue& of_client = queues_[candidate.client];
   const auto at = of_client.offers.begin() + static_cast<std::ptrdiff_t>(candidate.offer);
   const Offer offer = *at;
   of_client.offers.erase(at);
@@ -146,12 +147,12 @@ Accepted ReceiveQueue::take_in(const Candidate& candidate, Place place) {
   of_client.held.push_back({offer.sequence, std::move(place.extra)});
   --num_waiting_;
   last_accepted_[candidate.client] = ++num_accepted_;
-  turn_ = (candidate.client + 1) % lines_.size();
+  turn_ = (candidate.client + 1) % queues_.size();
   return {offer, place.bytes};
 }
 
 void ReceiveQueue::finish(const Accepted& packet) {
-  auto& under_way = line(packet.offer.client).under_way;
+  auto& under_way = queue(packet.offer.client).under_way;
   under_way.erase(std::find(under_way.begin(), under_way.end(), packet.offer.priority));
   arrived_.push_back({.client = packet.offer.client,
                       .bytes = packet.place.first(static_cast<std::size_t>(packet.offer.bytes)),
@@ -166,7 +167,7 @@ bool ReceiveQueue::take(Arrival& arrival) {
 }
 
 void ReceiveQueue::release(const Arrival& arrival) {
-  Line& of_client = line(arrival.client);
+  ClientQueue& of_client = queue(arrival.client);
   const auto held = std::ranges::find(of_client.held, arrival.handle, &Held::sequence);
   if (held == of_client.held.end()) {
     throw Error(Errc::internal,
@@ -182,7 +183,7 @@ void ReceiveQueue::release(const Arrival& arrival) {
 }
 
 void ReceiveQueue::forget(int client) {
-  Line& of_client = line(client);
+  ClientQueue& of_client = queue(client);
   if (of_client.held.empty()) reserve_ -= of_client.largest;
   of_client.largest = 0;
 }

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "server/block_arena.hpp"
 #include "server/transport.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace::server {
 
@@ -64,7 +64,7 @@ class ReceiveQueue {
   /// Its reserve is free for others.
   void forget(int client);
 
-  bool waits(int client) const { return !lines_[static_cast<std::size_t>(client)].offers.empty(); }
+  bool waits(int client) const { return !queues_[static_cast<std::size_t>(client)].offers.empty(); }
   bool all_taken() const { return arrived_.empty(); }
 
  private:
@@ -72,7 +72,7 @@ class ReceiveQueue {
     std::uint64_t sequence = 0;
     Buffer extra;  // where it lies, if not in the memory
   };
-  struct Line {  // of a client
+  struct ClientQueue {  // of a client
     std::vector<Offer> offers;
     std::vector<int> under_way;  // priorities of accepted packets that have not arrived
     std::vector<Held> held;
@@ -86,21 +86,21 @@ class ReceiveQueue {
     std::span<std::byte> bytes;
     Buffer extra;
   };
-  static std::optional<std::size_t> best_of(const Line& line);
-  static std::size_t oldest_of(const Line& line);
-  static bool must_be_taken(const Line& line, const Offer& offer);
-  bool fits(const Line& line, std::ptrdiff_t bytes) const;
+  static std::optional<std::size_t> best_of(const ClientQueue& queue);
+  static std::size_t oldest_of(const ClientQueue& queue);
+  static bool must_be_taken(const ClientQueue& queue, const Offer& offer);
+  bool fits(const ClientQueue& queue, std::ptrdiff_t bytes) const;
   void collect_candidates();
-  std::optional<Place> find_place(const Line& line, const Offer& offer);
+  std::optional<Place> find_place(const ClientQueue& queue, const Offer& offer);
   Place find_extra(const Offer& offer);
   Accepted take_in(const Candidate& candidate, Place place);
-  Line& line(int client) { return lines_[static_cast<std::size_t>(client)]; }
+  ClientQueue& queue(int client) { return queues_[static_cast<std::size_t>(client)]; }
 
   Order order_;
   Buffer memory_;
   BlockArena arena_;
   std::vector<Buffer> spares_;  // memory beyond, not in use
-  std::vector<Line> lines_;
+  std::vector<ClientQueue> queues_;
   std::vector<Candidate> candidates_;
   std::deque<Arrival> arrived_;
   std::size_t turn_ = 0;        // clients_in_turn: where to look first

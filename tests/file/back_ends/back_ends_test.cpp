@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <random>
 
-#include "core/buffer.hpp"
 #include "file/back_ends/back_end_fixture.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/more/file.hpp"
 
 namespace tailrace::file {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/buffer.hpp"
 #include "file/back_end.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/buffer.hpp"
 
 namespace tailrace::file {
 namespace {

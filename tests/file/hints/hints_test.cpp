@@ -89,7 +89,7 @@ TEST(Hints, WrongValuesOfEveryKindAreRefused) {
 }
 
 TEST(Bytes, SizesWithAndWithoutUnit) {
-  const auto bytes = [](const char* text) { return file::parse_bytes(text, "size"); };
+  const auto bytes = [](const char* text) { return parse_bytes(text, "size"); };
   EXPECT_EQ(bytes("0"), 0);
   EXPECT_EQ(bytes("4194304"), 4194304);
   EXPECT_EQ(bytes("4M"), 4194304);

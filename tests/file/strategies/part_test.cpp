@@ -111,7 +111,7 @@ TEST(FilePart, RunsKeepTheOrderOfMemory) {
 TEST(FilePart, RunsOfMemoryWithGaps) {
   const std::vector<FileRun> runs{{50, 5}, {10, 7}, {17, 3}}, memory{{2, 8}, {10, 0}, {20, 9}};
   const auto data = numbered(30);
-  const auto part = FilePart::Data::runs(runs, memory);
+  const auto part = FilePart::runs(runs, memory);
   EXPECT_EQ(part.bytes(), 15);
   const auto file = file_of(part, data);
   const std::vector<std::pair<std::ptrdiff_t, std::size_t>> right{
@@ -119,7 +119,7 @@ TEST(FilePart, RunsOfMemoryWithGaps) {
   for (const auto& [at, from] : right) EXPECT_EQ(file.at(at), data[from]) << at;
   EXPECT_EQ(FilePart::Data::of(part).segments().size(), 3U);  // 10, 13 to 19, 50
   const std::vector<FileRun> little{{0, 7}};
-  EXPECT_EQ(FilePart::Data::runs(runs, little).bytes(), 7);
+  EXPECT_EQ(FilePart::runs(runs, little).bytes(), 7);
 }
 
 TEST(FilePart, SomeOfTheSegments) {

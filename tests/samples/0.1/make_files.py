@@ -17,7 +17,9 @@ u = (10.0 * rows + columns + 0.5)[layout.boxes(comm.rank)[0].slices]
 attributes = {"time": 0.25, "title": "a sample", "numbers": [1, 2, 3]}
 with tailrace.Output(comm) as output:
     for name in ("u.h5", "u.nc"):
-        output.write(folder / name, {"u": np.ascontiguousarray(u)}, layout, step=7, attributes=attributes)
+        output.write(
+            folder / name, {"u": np.ascontiguousarray(u)}, layout, step=7, attributes=attributes
+        )
     output.finish()
 with tailrace.Session(comm, servers="thread") as session:
     stream = session.open("u")

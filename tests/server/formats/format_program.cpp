@@ -39,7 +39,7 @@ std::vector<FormatCase> cases() {
         ItemType::int16, ItemType::uint8, ItemType::uint16, ItemType::uint32, ItemType::uint64,
         ItemType::complex64, ItemType::complex128}) {
     add({"", {16, 20}, type, 2, "slabs", small});
-    const bool complex = store::type_name(type).starts_with("complex");
+    const bool complex = type_name(type).starts_with("complex");
     add({"", {16, 20}, type, 2, "slabs"}, complex ? ".h5" : ".nc");
   }
   const auto encoded = [&](const std::string& codec) {
@@ -89,7 +89,7 @@ int run(const std::string& folder) {
     fmt::print(R"({{"name": "{}", "extents": [{}], "type": "{}", "parts": "{}", "smooth": {}, )"
                R"("tolerance": {}, "codec": "{}", "servers": {}, "bytes": {}}})"
                "\n",
-               test.name, fmt::join(test.extents, ", "), store::type_name(test.type), test.parts,
+               test.name, fmt::join(test.extents, ", "), type_name(test.type), test.parts,
                test.smooth, tolerance.empty() ? "0" : tolerance, option(test, "codec"),
                test.servers, bytes);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/file_lock.hpp"
 #include "pipeline_fixture.hpp"
 #include "tailrace/input.hpp"
+#include "tailrace/more/whole_file.hpp"
 
 namespace tailrace::server {
 namespace {

@@ -76,7 +76,7 @@ TEST_F(ReshapeTest, ConvertAnyToAnyAndRefuseWhatDoesNotFit) {
     };
     const auto step = make_step(from, small);
     for (const auto to : real_types) {
-      const auto result = result_of("convert type=" + std::string(store::type_name(to)), step);
+      const auto result = result_of("convert type=" + std::string(type_name(to)), step);
       EXPECT_EQ(result.fields[0].type, to);
       expect_field(result.fields[0], extents_, small);
     }

@@ -15,8 +15,8 @@ namespace {
 using Kind = Team::Kind;
 
 /// Nodes of `ranks[n]` ranks each, filled one after another, with a slow disk.
-Machine machine(const std::vector<int>& ranks, int cores) {
-  Machine found;
+JobResources machine(const std::vector<int>& ranks, int cores) {
+  JobResources found;
   for (int node = 0; node < static_cast<int>(ranks.size()); ++node) {
     for (int i = 0; i < ranks[static_cast<std::size_t>(node)]; ++i) {
       found.node_of_rank.push_back(node);
@@ -35,11 +35,12 @@ SessionOptions servers(const std::string& text) {
   return options;
 }
 
-Roles decide(const std::string& text, const Machine& found) {
+Roles decide(const std::string& text, const JobResources& found) {
   return decide_roles(servers(text), found);
 }
 
-void expect_refused(const SessionOptions& options, const Machine& found, const std::string& part) {
+void expect_refused(const SessionOptions& options, const JobResources& found,
+                    const std::string& part) {
   try {
     decide_roles(options, found);
     ADD_FAILURE() << "not refused: " << part;
@@ -133,7 +134,7 @@ TEST(RolesTest, EveryNodeGivesItsShare) {
 }
 
 TEST(RolesTest, RanksDealtOutOverNodesInTurn) {
-  Machine found = machine({4, 4}, 4);
+  JobResources found = machine({4, 4}, 4);
   found.node_of_rank = {0, 1, 0, 1, 0, 1, 0, 1};
   EXPECT_EQ(decide("1 per node", found).server_ranks, (std::vector<int>{6, 7}));
   EXPECT_EQ(decide("2", found).server_ranks, (std::vector<int>{6, 7}));

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "mpi_program.hpp"
-#include "server/on_failure.hpp"
 #include "store/store_fixture.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/input.hpp"
@@ -51,7 +50,7 @@ Job parse(const std::string& folder, int count, char** words) {
     } else if (key == "fallback_path") {
       job.stream.fallback_path = value;
     } else if (key == "on_failure") {
-      job.stream.on_failure = server::on_failure_of(value);
+      job.stream.on_failure = value == "stop" ? OnFailure::stop : OnFailure::proceed;
     } else {
       throw Error(Errc::invalid_input, "unknown option " + word);
     }

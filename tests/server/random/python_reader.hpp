@@ -107,7 +107,7 @@ class PythonReader {
       arrays += fmt::format(
           R"({}{{"name":{},"dtype":{},"shape":{},"dims":{},"raw":{},"attributes":{}}})",
           arrays.empty() ? "" : ",", JsonText::of(variable.name),
-          JsonText::of(std::string(store::type_name(variable.type))), JsonText::of(shape),
+          JsonText::of(std::string(type_name(variable.type))), JsonText::of(shape),
           JsonText::of(variable.dims), JsonText::of(raw), JsonText::of(variable.attributes));
     }
     for (const auto& coordinate : step.coordinates) {

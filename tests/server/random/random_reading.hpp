@@ -176,8 +176,8 @@ class ReadBack {
     if (data == expected) return;
     const auto at = std::ranges::mismatch(data, expected).in1 - data.begin() - guard_bytes;
     fail(fmt::format("{}: {} ({}) read as {} by {} ranks differs at byte {} of the memory",
-                     name_of(file), variable.name, store::type_name(variable.type),
-                     store::type_name(type), readers.num_ranks(), at));
+                     name_of(file), variable.name, type_name(variable.type), type_name(type),
+                     readers.num_ranks(), at));
   }
 
   void fail(const std::string& text) {

@@ -12,8 +12,8 @@
 #include "python_reader.hpp"
 #include "random_reading.hpp"
 #include "random_variants.hpp"
-#include "store/verify.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/verify.hpp"
 #include "temp_folder.hpp"
 
 namespace tailrace {
@@ -233,7 +233,7 @@ class OutputProblem : private ReadBack {
       if (!wrong.empty()) fail(fmt::format("{}: {}", name_of(file), wrong));
     }
     if (is_zarr) return;
-    const auto verified = store::verify_file(comm_, file.path);
+    const auto verified = verify_file(comm_, file.path);
     if (verified.damaged() || !verified.problem.empty()) fail(name_of(file) + ": verify: damaged");
     // Servers write holes that cross their parts without checksums.
     const bool bare = variant_.strategy.empty() && has_holes_in(steps_[file.step]);

@@ -7,7 +7,6 @@
 #include "random_problems.hpp"
 #include "server/kinds_here.hpp"
 #include "server/transport.hpp"
-#include "store/write_plan.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
@@ -36,7 +35,7 @@ inline std::vector<Variant> all_variants(const Comm& comm) {
   for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
     variants.push_back({"auto", mode, "", ""});
     for (const auto& entry : file::strategy_table()) {
-      if (std::ranges::find(store::output_strategies, entry.name) != store::output_strategies.end())
+      if (std::ranges::find(output_strategies, entry.name) != output_strategies.end())
         variants.push_back({std::string(entry.name), mode, "", ""});
     }
   }

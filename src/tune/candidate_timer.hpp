@@ -22,10 +22,11 @@ using Clock = std::function<double()>;
 
 /// The candidates of one problem while they are timed. All ranks know the same samples, so they
 /// decide alike. Calls are collective and blocking, in the order below.
-class Contest {
+class CandidateTimer {
  public:
   /// Makes the trials.
-  Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s, Clock clock);
+  CandidateTimer(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
+                 Clock clock);
   /// Runs each once, compares results, and drops the hopeless after a few single runs.
   void screen();
   /// Times those that remain in rounds, until the budget is used up or the matter is clear. Few
@@ -104,7 +105,7 @@ class Contest {
 };
 
 /// As `measure`, which does it by `now_s`.
-Choice hold_contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
-                    std::string_view preferred, const Clock& clock);
+Choice time_candidates(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
+                       std::string_view preferred, const Clock& clock);
 
 }  // namespace tailrace::tune

@@ -8,7 +8,7 @@
 #include "tailrace/box.hpp"
 #include "tailrace/comm.hpp"
 
-namespace tailrace::store {
+namespace tailrace {
 
 /// What of a dataset does not match its checksum.
 struct Damage {
@@ -55,10 +55,10 @@ struct VerifiedFile {
   bool unchecked() const;
 };
 
-/// Compares everything in `path` with its checksums, pieces and boxes dealt out to the ranks; holds
-/// at most a few MiB a rank. The result is complete on rank 0, and `damaged()` on all ranks.
+/// Compares everything in `path` with its checksums, pieces and boxes distributed over the ranks;
+/// holds at most a few MiB a rank. The result is complete on rank 0, and `damaged()` on all ranks.
 /// `data` false leaves the datasets out and checks the rest. Never throws for what is wrong with
 /// the file. Collective, blocking.
 VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data = true);
 
-}  // namespace tailrace::store
+}  // namespace tailrace

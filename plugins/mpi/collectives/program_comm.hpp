@@ -18,9 +18,8 @@
 #include <memory>
 #include <optional>
 
-#include "move/arrivals.hpp"
-#include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/node_board.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::plugins {
@@ -70,7 +69,6 @@ struct Engine {
   explicit Engine(MPI_Comm user);
 
   Comm comm;
-  Surroundings machine;
   std::optional<NodeBoard> board;  // of a lone node
   std::optional<Reduction> reduction;
 
@@ -90,9 +88,9 @@ struct Engine {
 };
 
 // A communicator of the program.
-class Place {
+class ProgramComm {
  public:
-  explicit Place(MPI_Comm comm);
+  explicit ProgramComm(MPI_Comm comm);
 
   // A call of which all ranks know the size: true if it goes our way. May set up and measure.
   // Collective over the communicator, blocking.
@@ -172,26 +170,26 @@ Mode mode();
 
 // A communicator that this thread met last, of those whose handles share its place here (programs
 // take turns with rows and columns); counts until another one is freed.
-struct LastPlace {
+struct LastComm {
   MPI_Comm comm;
-  Place* place;
+  ProgramComm* theirs;
   std::uint64_t num_freed;
 };
 constexpr int num_last_bits = 2;
-extern constinit thread_local std::array<LastPlace, 1 << num_last_bits> last_places;
-inline LastPlace& last_place(MPI_Comm comm) {
+extern constinit thread_local std::array<LastComm, 1 << num_last_bits> last_comms;
+inline LastComm& last_comm(MPI_Comm comm) {
   std::uint64_t bits = 0;  // a handle is a pointer or an int
   std::memcpy(&bits, &comm, sizeof comm);
-  return last_places[(bits * 0x9E3779B97F4A7C15U) >> (64 - num_last_bits)];
+  return last_comms[(bits * 0x9E3779B97F4A7C15U) >> (64 - num_last_bits)];
 }
 extern constinit std::atomic<std::uint64_t> num_freed;
-Place* find_place(MPI_Comm comm);
-// The place of a communicator; null: the call goes to MPI, uncounted. Local.
-inline Place* place_of(MPI_Comm comm) {
-  const LastPlace& last = last_place(comm);
+ProgramComm* find_program_comm(MPI_Comm comm);
+// What is kept of a communicator; null: the call goes to MPI, uncounted. Local.
+inline ProgramComm* program_comm_of(MPI_Comm comm) {
+  const LastComm& last = last_comm(comm);
   const bool is_last =
       last.comm == comm && last.num_freed == num_freed.load(std::memory_order_acquire);
-  return is_last ? last.place : find_place(comm);
+  return is_last ? last.theirs : find_program_comm(comm);
 }
 
 // Whether ours is faster, and by how much a call.

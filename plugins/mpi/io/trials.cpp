@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/contest.hpp"
+#include "io/trials.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -20,39 +20,39 @@ int power_of_2(std::int64_t number) {
 
 }  // namespace
 
-Variant Contest::next(MPI_Comm comm) {
+Implementation Trials::next(MPI_Comm comm) {
   if (decided_) return stays_;
   if (trial_.turns(0) < rounds) {
-    return trial_.turns(1) > trial_.turns(0) ? Variant::mpi : Variant::ours;
+    return trial_.turns(1) > trial_.turns(0) ? Implementation::mpi : Implementation::ours;
   }
   // A call lasts until its last rank is through.
   auto times = trial_.times();
   check_mpi(PMPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE,
                            MPI_MAX, comm));
   trial_.set_times(times);
-  stays_ = trial_.winner() == 0 ? Variant::mpi : Variant::ours;
+  stays_ = trial_.winner() == 0 ? Implementation::mpi : Implementation::ours;
   decided_ = true;
   return stays_;
 }
 
-void Contest::took(Variant variant, double time_s) {
-  trial_.add(variant == Variant::mpi ? 0 : 1, time_s);
+void Trials::took(Implementation implementation, double time_s) {
+  trial_.add(implementation == Implementation::mpi ? 0 : 1, time_s);
 }
 
-bool Row::passes() {
+bool MpiStreak::passes() {
   if (unasked_ == 0) return false;
   --unasked_;
   return true;
 }
 
-void Row::asked(bool stays_with_mpi) {
+void MpiStreak::asked(bool stays_with_mpi) {
   length_ = stays_with_mpi ? length_ + 1 : 0;
   if (length_ < asked_in_a_row) return;
   const int doublings = std::min(length_ - asked_in_a_row, 16);
   unasked_ = std::min(asked_in_a_row << doublings, most_unasked);
 }
 
-Contest& Contests::of(bool writes, std::int64_t bytes, std::int64_t runs) {
+Trials& TrialsOfSizes::of(bool writes, std::int64_t bytes, std::int64_t runs) {
   return all_[{writes, power_of_2(bytes), power_of_2(runs)}];
 }
 

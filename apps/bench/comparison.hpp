@@ -70,11 +70,11 @@ inline std::vector<std::size_t> order_of_round(std::size_t count, int round) {
   return order;
 }
 
-class Contest {
+class Comparison {
  public:
   /// `prepare(round)` makes new input and spoils the output; `wrong()` counts this rank's items
   /// that came out wrong.
-  Contest(std::function<void(int)> prepare, std::function<double()> wrong)
+  Comparison(std::function<void(int)> prepare, std::function<double()> wrong)
       : prepare_(std::move(prepare)), wrong_(std::move(wrong)) {}
 
   Contender& add(Contender contender) {

@@ -10,7 +10,7 @@
 // more than so few may mislead.
 // A sample is a batch of runs, long against clock and start. The order within a round is drawn
 // anew. Candidates are compared by the ratios of their samples of the same rounds.
-#include "tune/contest.hpp"
+#include "tune/candidate_timer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,8 +21,8 @@
 #include <fmt/format.h>
 
 #include "chooser/decide.hpp"
-#include "core/agreed_error.hpp"
 #include "core/say.hpp"
+#include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::tune {
 
@@ -67,8 +67,8 @@ std::string failure_of(const Comm& comm, Errc& code, Action&& action) {
 
 }  // namespace
 
-Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
-                 Clock clock)
+CandidateTimer::CandidateTimer(const Comm& comm, std::span<const Candidate> candidates,
+                               double budget_s, Clock clock)
     : comm_(comm),
       candidates_(candidates),
       start_(comm),
@@ -87,7 +87,7 @@ Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double
   began_s_ = clock_();  // first touching the buffers of all can take longer than the budget
 }
 
-void Contest::leave_out(std::size_t index, const std::string& trouble, bool warn) {
+void CandidateTimer::leave_out(std::size_t index, const std::string& trouble, bool warn) {
   entries_[index].trouble = trouble;
   entries_[index].running = false;
   entries_[index].trial.reset();
@@ -96,7 +96,7 @@ void Contest::leave_out(std::size_t index, const std::string& trouble, bool warn
       fmt::format("{} is left out of the tuning: {}", candidates_[index].name, trouble));
 }
 
-std::vector<Contest::Entry*> Contest::running() {
+std::vector<CandidateTimer::Entry*> CandidateTimer::running() {
   std::vector<Entry*> list;
   for (Entry& entry : entries_) {
     if (entry.running) list.push_back(&entry);
@@ -104,11 +104,13 @@ std::vector<Contest::Entry*> Contest::running() {
   return list;
 }
 
-double Contest::Entry::seconds() const { return samples.empty() ? single_s : median(samples); }
+double CandidateTimer::Entry::seconds() const {
+  return samples.empty() ? single_s : median(samples);
+}
 
 // How long each takes, as a multiple of the first one's time, where all have been in the same
 // rounds.
-std::vector<double> Contest::times(const std::vector<Entry*>& list) {
+std::vector<double> CandidateTimer::times(const std::vector<Entry*>& list) {
   const auto has_none = [](const Entry* entry) { return entry->samples.empty(); };
   const bool single = std::ranges::any_of(list, has_none);
   std::vector<double> found;
@@ -118,14 +120,14 @@ std::vector<double> Contest::times(const std::vector<Entry*>& list) {
   return found;
 }
 
-Contest::Entry& Contest::best() {
+CandidateTimer::Entry& CandidateTimer::best() {
   const auto list = running();
   const auto found = times(list);
   return *list[static_cast<std::size_t>(std::ranges::min_element(found) - found.begin())];
 }
 
 // Local times: the clocks of two ranks cannot be compared.
-double Contest::time_runs(Trial& trial, int runs) const {
+double CandidateTimer::time_runs(Trial& trial, int runs) const {
   start_.together();
   const double start_s = clock_();
   for (int run = 0; run < runs; ++run) trial.run();
@@ -133,7 +135,7 @@ double Contest::time_runs(Trial& trial, int runs) const {
 }
 
 // The time of an operation is that of its slowest rank. Rank 0's clock goes along.
-std::vector<double> Contest::agreed(std::vector<double> local_s) {
+std::vector<double> CandidateTimer::agreed(std::vector<double> local_s) {
   local_s.push_back(comm_.rank() == 0 ? clock_() - began_s_ : 0);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, local_s.data(), to_int(std::ssize(local_s)), MPI_DOUBLE,
                           MPI_MAX, comm_.raw()));
@@ -142,7 +144,7 @@ std::vector<double> Contest::agreed(std::vector<double> local_s) {
   return local_s;
 }
 
-std::string Contest::wrong_results(Entry& entry) const {
+std::string CandidateTimer::wrong_results(Entry& entry) const {
   int first = entry.trial->checksum() == entry.expected ? comm_.num_ranks() : comm_.rank();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm_.raw()));
   if (first == comm_.num_ranks()) return "";
@@ -151,7 +153,7 @@ std::string Contest::wrong_results(Entry& entry) const {
                      candidates_[reference].name);
 }
 
-void Contest::try_once(std::size_t index) {
+void CandidateTimer::try_once(std::size_t index) {
   Entry& entry = entries_[index];
   double seconds = 0;
   Errc code = Errc::internal;
@@ -171,7 +173,7 @@ void Contest::try_once(std::size_t index) {
   not_made_ = false;
 }
 
-void Contest::screen() {
+void CandidateTimer::screen() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (!entries_[i].running) continue;
     if (reference_ != nullptr && used_up()) {
@@ -189,7 +191,7 @@ void Contest::screen() {
   }
 }
 
-void Contest::run_singly() {
+void CandidateTimer::run_singly() {
   const auto slots = shuffled();
   std::vector<double> seconds;
   for (const Slot& slot : slots) seconds.push_back(time_runs(*slot.trial, 1));
@@ -201,13 +203,13 @@ void Contest::run_singly() {
   }
 }
 
-bool Contest::runs_are_long() {
+bool CandidateTimer::runs_are_long() {
   const Entry& fastest = best();
   return fastest.singles > 0 && fastest.single_s >= long_run_s;
 }
 
 // False if they are not long: the one that seemed so was disturbed.
-bool Contest::time_long_runs() {
+bool CandidateTimer::time_long_runs() {
   for (std::size_t done = 0; runs_are_long(); run_singly()) {
     const double limit_s = long_run_limits[done++] * best().single_s;
     for (Entry* entry : running()) entry->running = entry->single_s <= limit_s;
@@ -219,7 +221,7 @@ bool Contest::time_long_runs() {
 
 // `alike`: as many for all, so that all have the same share of start and overlap between runs.
 // Else fewer for slow ones, so that these do not take the time of the others.
-void Contest::set_runs(bool alike) {
+void CandidateTimer::set_runs(bool alike) {
   const auto list = running();
   const double best_s = best().seconds();
   double round_s = 0;
@@ -233,7 +235,7 @@ void Contest::set_runs(bool alike) {
   }
 }
 
-std::vector<Contest::Slot> Contest::shuffled() {
+std::vector<CandidateTimer::Slot> CandidateTimer::shuffled() {
   std::vector<Slot> slots;
   for (Entry* entry : running()) slots.push_back({entry, entry->trial.get(), &entry->samples});
   if (paired_ != nullptr) {
@@ -246,7 +248,7 @@ std::vector<Contest::Slot> Contest::shuffled() {
   return slots;
 }
 
-void Contest::round() {
+void CandidateTimer::round() {
   const std::vector<Slot> slots = shuffled();
   std::vector<double> seconds;
   for (const Slot& slot : slots) {
@@ -260,7 +262,7 @@ void Contest::round() {
 
 // By the lower quartile of the ratios to the best one: on a busy machine these scatter, and nobody
 // leaves before its time. Few samples may mislead, too.
-void Contest::drop_slower(double times_as_slow) {
+void CandidateTimer::drop_slower(double times_as_slow) {
   const Entry& fastest = best();
   const double few = 1 + 2 / static_cast<double>(fastest.samples.size());
   for (Entry* entry : running()) {
@@ -270,7 +272,7 @@ void Contest::drop_slower(double times_as_slow) {
 }
 
 // No other is within reach of the best one, or the same one won before and noise is small.
-bool Contest::is_clear() {
+bool CandidateTimer::is_clear() {
   const auto list = running();
   const auto found = times(list);
   const double difference = null();
@@ -280,7 +282,7 @@ bool Contest::is_clear() {
   return std::ranges::count_if(found, [&](double time) { return time <= reach; }) == 1;
 }
 
-void Contest::pair_best() {
+void CandidateTimer::pair_best() {
   paired_ = &best();
   const auto& candidate = candidates_[static_cast<std::size_t>(paired_ - entries_.data())];
   Errc code = Errc::internal;
@@ -291,7 +293,7 @@ void Contest::pair_best() {
   if (!trouble.empty()) twin_.reset();
 }
 
-void Contest::time() {
+void CandidateTimer::time() {
   if (running().size() < 2 || time_long_runs()) return;
   set_runs(false);
   for (int done = 0; done < most_screening_rounds && !used_up(0.4); ++done) {
@@ -313,7 +315,7 @@ void Contest::time() {
   }
 }
 
-bool Contest::has_winner() {
+bool CandidateTimer::has_winner() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (!entries_[i].running || (rounds_ == 0 && used_up())) continue;
     entries_[i].trial->run();  // candidates may share the arrays of their results
@@ -332,17 +334,17 @@ bool Contest::has_winner() {
   return running().empty();
 }
 
-bool Contest::null_test_ran() const {
+bool CandidateTimer::null_test_ran() const {
   return paired_ != nullptr && std::ssize(twin_samples_) >= least_rounds &&
          paired_->samples.size() == twin_samples_.size();
 }
 
-double Contest::null() const {
+double CandidateTimer::null() const {
   if (few_long_) return least_difference;
   return null_test_ran() ? null_spread(paired_->samples, twin_samples_) : largest_no_difference;
 }
 
-std::string Contest::reason(std::size_t winner, std::size_t fastest, double null) {
+std::string CandidateTimer::reason(std::size_t winner, std::size_t fastest, double null) {
   const auto works = [](const Entry& entry) { return entry.trouble.empty(); };
   if (std::ranges::count_if(entries_, works) == 1) return "no other works here";
   std::string text = fmt::format("{} by measurement", time_text(entries_[winner].seconds()));
@@ -359,7 +361,7 @@ std::string Contest::reason(std::size_t winner, std::size_t fastest, double null
   return text + fmt::format("; few runs fit the time: {:.0f} % were taken for noise", 100 * null);
 }
 
-Choice Contest::decide(std::string_view preferred) {
+Choice CandidateTimer::decide(std::string_view preferred) {
   Choice choice;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -391,21 +393,21 @@ Choice Contest::decide(std::string_view preferred) {
   return choice;
 }
 
-Choice hold_contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
-                    std::string_view preferred, const Clock& clock) {
-  Contest contest(comm, candidates, budget_s, clock);
-  contest.screen();
+Choice time_candidates(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
+                       std::string_view preferred, const Clock& clock) {
+  CandidateTimer timer(comm, candidates, budget_s, clock);
+  timer.screen();
   do {
-    contest.time();
-  } while (!contest.has_winner());
-  return contest.decide(preferred);
+    timer.time();
+  } while (!timer.has_winner());
+  return timer.decide(preferred);
 }
 
 Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
                std::string_view preferred) {
   double budget_s = settings.budget_s;
   check_mpi(MPI_Bcast(&budget_s, 1, MPI_DOUBLE, 0, comm.raw()));
-  return hold_contest(comm, candidates, budget_s, preferred, now_s);
+  return time_candidates(comm, candidates, budget_s, preferred, now_s);
 }
 
 }  // namespace tailrace::tune

@@ -7,9 +7,9 @@
 namespace tailrace {
 
 namespace detail {
-/// Memory of `Buffer`, and its end; `bytes` > 0. `zeroed`: and touched. In a file of its own
-/// (buffer.cpp): simulated machines have another one, that folds the memory of thousands of ranks
-/// (bench/scale).
+/// Memory of `Buffer`, and its end; `bytes` > 0. `zeroed`: and touched. They are alone in
+/// buffer.cpp: simulated machines replace that file by one that folds the memory of thousands of
+/// ranks (bench/scale).
 std::byte* allocate_payload(std::ptrdiff_t bytes, bool zeroed);
 void free_payload(std::byte* memory);
 }  // namespace detail

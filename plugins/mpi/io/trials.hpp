@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which variant calls of about the same size go: the variants take turns in the program's own
-// calls, so nothing is read or written twice, then the faster one stays.
+// Which implementation serves calls of about the same size: ours and MPI's take turns in the
+// program's own calls, so nothing is read or written twice, then the faster one stays.
 #pragma once
 #include <mpi.h>
 
@@ -12,26 +12,26 @@
 
 namespace tailrace::plugins {
 
-enum class Variant { ours, mpi };
+enum class Implementation { ours, mpi };
 
-class Contest {
+class Trials {
  public:
-  // The variant of the next call. Collective over `comm`, blocking at the call that decides.
-  Variant next(MPI_Comm comm);
+  // The implementation of the next call. Collective over `comm`, blocking at the call that decides.
+  Implementation next(MPI_Comm comm);
   // What a call took on this rank, while it is undecided.
-  void took(Variant variant, double time_s);
+  void took(Implementation implementation, double time_s);
   bool is_decided() const { return decided_; }
 
  private:
   static constexpr int rounds = 3;   // the first of which pays for what is made once
   chooser::Trial trial_{2, rounds};  // MPI's own way is the reference
   bool decided_ = false;
-  Variant stays_ = Variant::ours;
+  Implementation stays_ = Implementation::ours;
 };
 
 // Calls in a row that stayed with MPI. To ask all ranks for the size of a call costs as much as a
-// small call: the longer the row, the more of the next calls go to MPI unasked.
-class Row {
+// small call: the longer the streak, the more of the next calls go to MPI unasked.
+class MpiStreak {
  public:
   // True if the next call goes to MPI unasked. The same on all ranks.
   bool passes();
@@ -45,12 +45,12 @@ class Row {
 
 // Calls of one kind: reads or writes, the size and the pieces of the largest part, in powers of 2.
 // All numbers are the same on all ranks.
-class Contests {
+class TrialsOfSizes {
  public:
-  Contest& of(bool writes, std::int64_t bytes, std::int64_t runs);
+  Trials& of(bool writes, std::int64_t bytes, std::int64_t runs);
 
  private:
-  std::map<std::tuple<bool, int, int>, Contest> all_;
+  std::map<std::tuple<bool, int, int>, Trials> all_;
 };
 
 }  // namespace tailrace::plugins

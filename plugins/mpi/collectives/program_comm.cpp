@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "collectives/place.hpp"
+#include "collectives/program_comm.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,8 @@
 #include "collectives/budget.hpp"
 #include "common/graphics.hpp"
 #include "common/mpi_start.hpp"
-#include "core/say.hpp"
+#include "tailrace/log.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace::plugins {
 
@@ -44,9 +45,10 @@ void Tally::add(const Tally& other) {
   gained_s += other.gained_s;
 }
 
-Engine::Engine(MPI_Comm user) : comm(user), machine(Surroundings::agreed(comm)) {
-  if (machine.one_node()) board.emplace(comm, machine.waiting, head_bytes() + data_bytes);
-  if (machine.nodes.most_ranks() > 1) {
+Engine::Engine(MPI_Comm user) : comm(user) {
+  const NodeMap nodes(comm);
+  if (nodes.num_nodes() == 1) board.emplace(comm, head_bytes() + data_bytes);
+  if (nodes.most_ranks() > 1) {
     const ReductionShape shape{NumberType::float64, data_bytes / 8};
     reduction.emplace(comm, shape, "node_shared");
   }
@@ -70,7 +72,7 @@ bool fits(Call call, std::int64_t bytes, int num_ranks) {
   return (call == Call::alltoall ? bytes * num_ranks : bytes) <= Engine::data_bytes;
 }
 
-Place::Place(MPI_Comm comm) : comm_(comm) {
+ProgramComm::ProgramComm(MPI_Comm comm) : comm_(comm) {
   usable_ = is_of_this_world(comm);
   if (usable_) {
     PMPI_Comm_rank(comm, &rank_);
@@ -85,7 +87,7 @@ Place::Place(MPI_Comm comm) : comm_(comm) {
   may_take_.fill(mode() == Mode::ours);
 }
 
-bool Place::decides(Call call, std::int64_t bytes) {
+bool ProgramComm::decides(Call call, std::int64_t bytes) {
   ++tally_.seen[index(call)];
   Reason reason = Reason::none;
   if (!usable_) {
@@ -110,7 +112,7 @@ bool Place::decides(Call call, std::int64_t bytes) {
   return false;
 }
 
-bool Place::meets(Call call) {
+bool ProgramComm::meets(Call call) {
   ++tally_.seen[index(call)];
   Slot& meeting = meetings_[index(call)];
   Reason reason = Reason::none;
@@ -141,7 +143,7 @@ bool Place::meets(Call call) {
   return reason == Reason::none;
 }
 
-Reason Place::agrees(Call call, std::int64_t bytes, bool shown) {
+Reason ProgramComm::agrees(Call call, std::int64_t bytes, bool shown) {
   if (bytes <= 0) return Reason::empty;
   if (!fits(call, bytes, num_ranks_)) return Reason::size;
   Slot& slot = slot_of(call, class_of(bytes));
@@ -150,7 +152,7 @@ Reason Place::agrees(Call call, std::int64_t bytes, bool shown) {
   return shown ? Reason::none : Reason::early;
 }
 
-void Place::met(Call call, std::int64_t bytes, Reason refusal) {
+void ProgramComm::met(Call call, std::int64_t bytes, Reason refusal) {
   Slot& slot = slot_of(call, std::min(class_of(bytes), num_classes - 1));
   Slot& meeting = meetings_[index(call)];
   const bool is_meeting = meeting.verdict == Verdict::ours;
@@ -168,28 +170,28 @@ void Place::met(Call call, std::int64_t bytes, Reason refusal) {
   misses.why = refusal;
 }
 
-void Place::took(Call call, std::int64_t bytes) {
+void ProgramComm::took(Call call, std::int64_t bytes) {
   ++tally_.taken[index(call)];
   tally_.gained_s += slot_of(call, class_of(bytes)).gain_s;
 }
 
-bool Place::refuse(Call call, Reason reason) {
+bool ProgramComm::refuse(Call call, Reason reason) {
   ++tally_.seen[index(call)];
   ++tally_.refused[static_cast<std::size_t>(usable_ ? reason : Reason::comm)];
   return false;
 }
 
-Place::Slot& Place::slot_of(Call call, int size_class) {
+ProgramComm::Slot& ProgramComm::slot_of(Call call, int size_class) {
   return slots_[index(call)][static_cast<std::size_t>(size_class)];
 }
 
-bool Place::decided(Call call, int size_class, Slot& slot) {
+bool ProgramComm::decided(Call call, int size_class, Slot& slot) {
   if (slot.verdict != Verdict::unknown) return true;
   if (++slot.calls >= slot.next) decide(call, size_class, slot);
   return slot.verdict != Verdict::unknown;
 }
 
-void Place::decide(Call call, int size_class, Slot& slot) {
+void ProgramComm::decide(Call call, int size_class, Slot& slot) {
   const Inside inside;
   const bool first = slot.next == calls_before;
   slot.next *= 2;
@@ -218,7 +220,7 @@ void Place::decide(Call call, int size_class, Slot& slot) {
   may_take_[index(call)] = may_take_[index(call)] || found.ours;
 }
 
-bool Place::set_up() {
+bool ProgramComm::set_up() {
   const Inside inside;
   if (mode() != Mode::ours && !may_spend(comm_, setting_up_s)) return false;
   if (num_engines() >= most_engines || uses_graphics_processors()) failed_ = true;
@@ -237,7 +239,7 @@ bool Place::set_up() {
   return !failed_;
 }
 
-void Place::let_go(bool mpi_ends) {
+void ProgramComm::let_go(bool mpi_ends) {
   const Inside inside;
   if (!engine_) return;
   count_engines(-1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What must not depend on how busy this machine is: contests by the clock of a made-up one, which
 // is disturbed in ways that repeat.
-#include "tune/contest.hpp"
+#include "tune/candidate_timer.hpp"
 
 #include <random>
 
@@ -66,7 +66,7 @@ TEST(TuneContest, TheFirstOfEqualEntriesWins) {
     const std::vector<Candidate> candidates{runner(machine, "first", 0.01),
                                             runner(machine, "second", 0.01),
                                             runner(machine, "third", 0.01)};
-    const Choice choice = hold_contest(comm, candidates, 0.4, "", machine.clock());
+    const Choice choice = time_candidates(comm, candidates, 0.4, "", machine.clock());
     if (choice.name == "first") ++firsts;
     expect_agreed(comm, choice);
   }
@@ -80,7 +80,7 @@ TEST(TuneContest, ADifferenceIsSeen) {
     Machine machine(seed, comm.rank());
     const std::vector<Candidate> candidates{runner(machine, "first", 0.0115),
                                             runner(machine, "faster", 0.01)};
-    const Choice choice = hold_contest(comm, candidates, 2, "", machine.clock());
+    const Choice choice = time_candidates(comm, candidates, 2, "", machine.clock());
     if (choice.name == "faster") ++faster;
   }
   EXPECT_GE(faster, 97);
@@ -96,7 +96,7 @@ TEST(TuneContest, LongRunsAreFew) {
     const std::vector<Candidate> candidates{runner(machine, "far", 0.03, &far),
                                             runner(machine, "near", 0.0115, &near),
                                             runner(machine, "best", 0.01, &best)};
-    const Choice choice = hold_contest(comm, candidates, 5, "near", machine.clock());
+    const Choice choice = time_candidates(comm, candidates, 5, "near", machine.clock());
     if (choice.name == "best") ++faster;
     EXPECT_GE(far, 2);
     EXPECT_LE(far, 3) << "is so far behind that one run more than the first one shows it";
@@ -114,7 +114,7 @@ TEST(TuneContest, EqualQuickOnesAreSoonSettled) {
   const std::vector<Candidate> candidates{runner(machine, "first", 1e-6, &runs),
                                           runner(machine, "second", 1e-6),
                                           runner(machine, "third", 1.005e-6)};
-  const Choice choice = hold_contest(comm, candidates, 3, "", machine.clock());
+  const Choice choice = time_candidates(comm, candidates, 3, "", machine.clock());
   EXPECT_EQ(choice.name, "first") << choice.why;
   EXPECT_LE(runs, 40'000);
   expect_agreed(comm, choice);
@@ -131,7 +131,7 @@ TEST(TuneContest, TheLuckOfOneObjectIsNoDifference) {
         runner(machine, "reference", 0.0022),
         {"lucky once",
          [&] { return std::make_unique<MachineTrial>(machine, made++ == 0 ? 0.002 : 0.0024); }}};
-    const Choice choice = hold_contest(comm, candidates, 1, "", machine.clock());
+    const Choice choice = time_candidates(comm, candidates, 1, "", machine.clock());
     EXPECT_EQ(choice.name, "reference") << seed << ": " << choice.why;
     EXPECT_EQ(made, 2) << "the better one was not made a second time";
     expect_agreed(comm, choice);
