@@ -79,7 +79,7 @@ int run(const std::string& servers, const std::string& folder) {
   if (comm.num_ranks() > num_points) {  // ranks without a row have no box
     throw tailrace::Error(tailrace::Errc::invalid_input, "more ranks than rows");
   }
-  Plate plate(comm, layout.boxes(comm.rank())[0]);
+  Plate plate(comm, layout.box(comm.rank()));
   tailrace::FileContents contents;
   std::string path;
   for (int step = 0; step <= num_steps; ++step) {

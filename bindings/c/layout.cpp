@@ -72,39 +72,6 @@ std::vector<Box> boxes_of(std::span<const tailrace_box> given) {
   return boxes;
 }
 
-/// Sends the boxes of all ranks to all. Collective, blocking.
-std::vector<std::vector<Box>> gather_boxes(const Comm& comm, const std::vector<Box>& own) {
-  constexpr std::size_t numbers = 1 + 2 * max_dims;
-  std::vector<std::int64_t> sent;
-  for (const auto& box : own) {
-    sent.push_back(box.num_dims);
-    sent.insert(sent.end(), box.start.begin(), box.start.end());
-    sent.insert(sent.end(), box.extents.begin(), box.extents.end());
-  }
-  const auto num_ranks = static_cast<std::size_t>(comm.num_ranks());
-  std::vector<int> counts(num_ranks), places(num_ranks);
-  const int count = to_int(std::ssize(sent));
-  check_mpi(MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, comm.raw()));
-  const auto total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-  to_int(total);
-  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  std::vector<std::int64_t> all(static_cast<std::size_t>(total));
-  check_mpi(MPI_Allgatherv(sent.data(), count, MPI_INT64_T, all.data(), counts.data(),
-                           places.data(), MPI_INT64_T, comm.raw()));
-  std::vector<std::vector<Box>> boxes(num_ranks);
-  const auto* next = all.data();
-  for (std::size_t r = 0; r < num_ranks; ++r) {
-    for (int n = 0; n < counts[r]; n += static_cast<int>(numbers), next += numbers) {
-      Box box;
-      box.num_dims = static_cast<int>(next[0]);
-      std::copy_n(next + 1, max_dims, box.start.begin());
-      std::copy_n(next + 1 + max_dims, max_dims, box.extents.begin());
-      boxes[r].push_back(box);
-    }
-  }
-  return boxes;
-}
-
 Made<tailrace_layout> layout_blocks(int num_dims, const int64_t* extents, const int* grid) {
   return made_of(blocks(extents_of(num_dims, extents), list(grid, num_dims, "grid")));
 }
@@ -158,8 +125,19 @@ void layout_from_own_boxes(Ref<tailrace_comm> ranks, int num_dims, const int64_t
     whole = extents_of(num_dims, extents);
     own = boxes_of(list(boxes, num_boxes, "boxes"));
   });
-  auto of_ranks = gather_boxes(*ranks, own);
-  prepare_together(*ranks, [&] { put(layout, made_of(from_boxes(whole, std::move(of_ranks)))); });
+  put(layout, made_of(own_boxes(*ranks, whole, own)));
+}
+
+void layout_own_box(Ref<tailrace_comm> ranks, int num_dims, const int64_t* extents,
+                    const int64_t* start, const int64_t* count, tailrace_layout** layout) {
+  std::vector<std::ptrdiff_t> whole, first, items;
+  prepare_together(*ranks, [&] {
+    require_address(layout, "layout");
+    whole = extents_of(num_dims, extents);
+    first = sizes(start, num_dims, "start");
+    items = sizes(count, num_dims, "count");
+  });
+  put(layout, made_of(own_box(*ranks, whole, first, items)));
 }
 
 int layout_num_dims(Ref<tailrace_layout> layout) { return layout->num_dims(); }

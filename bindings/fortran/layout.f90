@@ -13,11 +13,12 @@ module tailrace_m_layout
   implicit none
   private
 
-  !> Which boxes of a global index space each rank holds. All calls are local but `own_boxes`.
+  !> Which boxes of a global index space each rank holds. All calls are local but
+  !> `own_box` and `own_boxes`.
   type, public :: tailrace_layout
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
   contains
-    procedure :: blocks, pencils, slabs, triangle, own_boxes, num_dims, extents, num_boxes, box, &
+    procedure :: blocks, pencils, slabs, triangle, own_box, own_boxes, num_dims, extents, num_boxes, box, &
                  num_items, describe, destroy => destroy_layout
     final :: finalize_layout
   end type
@@ -72,6 +73,24 @@ contains
     call settle(c_layout_slabs(size(extents, kind=c_int), reversed(int(extents, int64)), &
                                int(size(extents) - axis, c_int), int(num_ranks, c_int), &
                                self%handle), stat, errmsg)
+  end subroutine
+
+  !> A program's own decomposition: each rank gives the part that it holds, which begins at index
+  !> `start` (from 1) and has `counts` items along each axis. A count of 0: it holds nothing. Parts
+  !> may leave gaps. Collective over `comm`, blocking; errors are on all ranks.
+  subroutine own_box(self, comm, extents, start, counts, stat, errmsg)
+    class(tailrace_layout), intent(inout) :: self
+    type(tailrace_comm), intent(in) :: comm
+    integer, intent(in) :: extents(:), start(:), counts(:)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer :: n
+    call self%destroy()
+    n = size(extents)
+    if (size(start) /= n .or. size(counts) /= n) n = -1 ! refused on all ranks together
+    call settle(c_layout_own_box(comm%handle, int(n, c_int), reversed(int(extents, int64)), &
+                                 reversed(int(start, int64)) - 1, reversed(int(counts, int64)), &
+                                 self%handle), stat, errmsg)
   end subroutine
 
   !> Each rank gives its own boxes: box b begins at index `start(:, b)` (from 1) and has

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Box, Layout and its makers, Memory, Plan.
 #include "arrays.hpp"
-#include "tailrace/plan.hpp"
+#include "tailrace/more/plan.hpp"
 
 namespace tailrace::python {
 
@@ -41,14 +41,7 @@ void require_rank(const Layout& layout, int rank) {
 
 Box only_box(const Layout& layout, int rank) {
   require_rank(layout, rank);
-  const auto boxes = layout.boxes(rank);
-  if (boxes.size() > 1) {
-    refuse(fmt::format("rank {} holds {} boxes, not one; see `boxes`", rank, boxes.size()));
-  }
-  if (!boxes.empty()) return boxes.front();
-  Box none;  // of no items
-  none.num_dims = layout.num_dims();
-  return none;
+  return layout.box(rank);
 }
 
 void bind_boxes(nb::module_& module) {
@@ -164,6 +157,27 @@ void bind_makers(nb::module_& module) {
       nb::sig("def from_boxes(" EXTENTS
               "boxes: collections.abc.Sequence[collections.abc.Sequence[Box]]) -> Layout"),
       "Any boxes: boxes[rank] lists those of each rank.");
+  module.def(
+      "own_box",
+      [](nb::object comm, nb::object extents, nb::object start, nb::object count) {
+        const Comm ranks(communicator(comm));
+        std::vector<std::ptrdiff_t> whole, first, items;
+        prepare_agreed(ranks, [&] {
+          whole = numbers_of(extents, "extents");
+          first = numbers_of(start, "start");
+          items = numbers_of(count, "count");
+        });
+        nb::gil_scoped_release released;
+        return own_box(ranks, whole, first, items);
+      },
+      nb::arg("comm").none(), nb::arg("extents").none(), nb::arg("start").none(),
+      nb::arg("count").none(),
+      nb::sig("def own_box(comm: mpi4py.MPI.Intracomm, " EXTENTS
+              "start: collections.abc.Sequence[int], "
+              "count: collections.abc.Sequence[int]) -> Layout"),
+      "A program's own decomposition: each rank gives the part that it holds, by the index of its\n"
+      "first item and its number of items along each axis. A count of 0: it holds nothing. Parts\n"
+      "may leave gaps. Collective over `comm`.");
   module.def(
       "file_domains",
       [](nb::object extents, std::ptrdiff_t item_bytes, nb::object writers, int num_ranks,

@@ -11,6 +11,8 @@
 
 namespace tailrace {
 
+class Comm;
+
 /// What a box shares with one box of a layout.
 struct Overlap {
   int rank = 0;       ///< who holds the other box
@@ -30,6 +32,9 @@ class Layout {
   int num_ranks() const;
   /// The boxes of `rank`: none, one or several; never empty ones. Order is the layout's own.
   std::vector<Box> boxes(int rank) const;
+  /// The one box of `rank`: of no items if it has none. Throws `Errc::invalid_input` if it has
+  /// several. Local.
+  Box box(int rank) const;
   /// What `box` shares with the layout's boxes, ordered by rank, then by box of the rank.
   /// Cost: proportional to the overlaps found (for `from_boxes`: times the logarithm of the boxes).
   std::vector<Overlap> overlaps(const Box& box) const;
@@ -44,6 +49,17 @@ class Layout {
  private:
   std::shared_ptr<const Rule> rule_;
 };
+
+/// A program's own decomposition: each rank gives the part of the index space that it holds, by the
+/// index of its first item and its number of items along each axis, as for hyperslabs of HDF5,
+/// ADIOS2 and PnetCDF. A rank with a count of 0 holds nothing. Gaps are allowed; for overlaps see
+/// `from_boxes`. Throws `Errc::invalid_input` on all ranks, with the rank, for a part that leaves
+/// `extents`, and if the ranks' extents differ. Every rank keeps the parts of all (88 bytes each).
+/// Collective over `comm`, blocking.
+Layout own_box(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<std::ptrdiff_t> start,
+               ListOf<std::ptrdiff_t> count);
+/// The same where each rank holds several boxes, or none. Collective over `comm`, blocking.
+Layout own_boxes(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<Box> boxes);
 
 // Lists of numbers and boxes below are given in braces, or as arrays, vectors or spans. A layout
 // has at most 2^56 items; `Errc::invalid_input` says so.

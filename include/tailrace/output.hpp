@@ -17,8 +17,9 @@ namespace tailrace {
 /// its final name last, so `PATH` is either absent, the previous complete file, or the new one.
 class Output {
  public:
-  /// Collective, blocking. Throws `Errc::invalid_input` on all ranks for options out of range.
-  Output(const Comm& comm, OutputOptions options);
+  /// Hides by default (`OutputMode::hidden`). Throws `Errc::invalid_input` on all ranks for options
+  /// out of range. Collective, blocking.
+  explicit Output(const Comm& comm, OutputOptions options = {});
   /// Waits for unfinished files; errors found now are only printed (`set_line_handler`), so call
   /// `finish` first. Collective, blocking.
   ~Output();

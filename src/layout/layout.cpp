@@ -63,6 +63,18 @@ std::vector<Box> Layout::boxes(int rank) const {
   return rule_->boxes(rank);
 }
 
+Box Layout::box(int rank) const {
+  const auto all = boxes(rank);
+  if (all.size() > 1) {
+    throw Error(Errc::invalid_input,
+                fmt::format("rank {} holds {} boxes, not one; see `boxes`", rank, all.size()));
+  }
+  if (!all.empty()) return all.front();
+  Box none;
+  none.num_dims = num_dims();
+  return none;
+}
+
 std::vector<Overlap> Layout::overlaps(const Box& box) const {
   if (box.num_dims != rule_->num_dims) {
     throw Error(Errc::invalid_input, fmt::format("box {} has {} axes, the layout has {}",

@@ -197,6 +197,7 @@ void keep(Variable& kept, const Variable& given) {
   kept.layout = given.layout;
   kept.memory = given.memory;
   kept.data = given.data;
+  kept.form = given.form;
   keep(kept.attributes, given.attributes);
 }
 
@@ -222,8 +223,36 @@ void keep(FileContents& kept, const FileContents& given) {
   kept.fault = given.fault;
 }
 
+bool has_plain_form(const Variable& variable) {
+  const auto& form = variable.form;
+  return form.halo == 0 && form.halos.empty() && form.order.empty();
+}
+
+/// How the boxes of `rank` lie in its array, where the variable does not list them.
+Memory memory_of(const Variable& variable, int rank) {
+  const auto boxes = variable.layout->boxes(rank);
+  const auto& form = variable.form;
+  if (has_plain_form(variable) || boxes.size() != 1) return Memory::dense(boxes);
+  const auto dims = static_cast<std::size_t>(variable.layout->num_dims());
+  auto order = form.order;
+  for (int d = 0; order.size() < dims && form.order.empty(); ++d) order.push_back(d);
+  const std::vector<std::ptrdiff_t> all(dims, form.halo);
+  return Memory::ordered(boxes.front(), order, form.halos.empty() ? all : form.halos);
+}
+
 void check_memory(const Variable& variable, int rank) {
   const auto boxes = variable.layout->boxes(rank);
+  if (boxes.size() > 1 && !has_plain_form(variable)) {
+    refuse_input("variable {}: rank {} holds {} boxes; halo and order are for one", variable.name,
+                 rank, boxes.size());
+  }
+  if (variable.memory.boxes.empty() && !boxes.empty() && !has_plain_form(variable)) {
+    refuse_input(
+        "variable {}: an array of {} items is given; with its halo, the box {} of rank {} lies in "
+        "one of {} items",
+        variable.name, variable.memory.num_items, boxes.front().describe(), rank,
+        memory_of(variable, rank).num_items);
+  }
   if (variable.memory.boxes.empty() && !boxes.empty()) {
     refuse_input("variable {}: an array of {} items is given, rank {} holds {}", variable.name,
                  variable.memory.num_items, rank, variable.layout->num_items(rank));
@@ -282,8 +311,12 @@ const FileContents& WithDefaults::of(const FileContents& given, int rank, int nu
     if (variable.layout == nullptr || variable.layout->num_ranks() != num_ranks) continue;
     if (variable.dims.empty()) variable.dims = names.of(*variable.layout);
     if (!variable.memory.boxes.empty()) continue;
-    auto dense = Memory::dense(variable.layout->boxes(rank));
-    if (dense.num_items == variable.memory.num_items) variable.memory = std::move(dense);
+    try {
+      auto memory = memory_of(variable, rank);
+      if (memory.num_items == variable.memory.num_items) variable.memory = std::move(memory);
+    } catch (const Error&) {
+      continue;  // refused with the contents, on all ranks together
+    }
   }
   return made_;
 }

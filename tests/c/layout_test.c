@@ -78,6 +78,13 @@ void test_layout(const tailrace_comm* comm) {
   OK(tailrace_layout_box(layout, all_ranks - 1, 0, &box));
   CHECK(box.start[0] == all_ranks - 1 && box.extents[1] == 5);
   OK(tailrace_layout_destroy(&layout));
+  const int64_t first[2] = {this_rank, 0}, one_row[2] = {1, 5}, none[2] = {0, 5};
+  OK(tailrace_layout_own_box(comm, 2, plane, first, this_rank == 0 ? none : one_row, &layout));
+  CHECK(items_of_all(layout) == 5 * (all_ranks - 1));
+  OK(tailrace_layout_destroy(&layout));
+  const int64_t long_row[2] = {1, this_rank == all_ranks - 1 ? 6 : 5};
+  REFUSED(tailrace_layout_own_box(comm, 2, plane, first, long_row, &layout), TAILRACE_INVALID_INPUT,
+          "is not inside");
   /* A box that leaves the array, of one rank: refused on all. */
   tailrace_box wide = rows[0];
   if (this_rank == all_ranks - 1) wide.extents[1] = 6;

@@ -61,6 +61,13 @@ contains
                           reshape([5, 1], [2, 1]))
     call layout%box(all_ranks - 1, start(:2), counts(:2))
     call check(all(start(:2) == [1, all_ranks]) .and. all(counts(:2) == [5, 1]), "own boxes")
+    call layout%own_box(comm, [5, all_ranks], start=[1, this_rank + 1], counts=[5, 1])
+    call layout%box(all_ranks - 1, start(:2), counts(:2))
+    call check(all(start(:2) == [1, all_ranks]) .and. all(counts(:2) == [5, 1]), "own box")
+    call layout%own_box(comm, [5, all_ranks], [1, this_rank + 1], [6, 1], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "is not inside")
+    call layout%own_box(comm, [5, all_ranks], [1], [5], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "num_dims")
     call layout%triangle(9, all_ranks)
     total = 0
     do r = 0, all_ranks - 1

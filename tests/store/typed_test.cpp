@@ -141,5 +141,73 @@ TEST_F(TypedTest, AnEmptyArrayWhereItemsAreHeldIsRefused) {
   EXPECT_NE(text.find("an array of 0 items is given"), std::string::npos) << text;
 }
 
+TEST_F(TypedTest, AnyContiguousRangeIsAnArray) {
+  const auto part = slabs({5}, 0, comm.num_ranks());
+  const std::array<float, 5> fixed{0, 1, 2, 3, 4};
+  const auto box = part.box(comm.rank());
+  const auto own = std::span(fixed).subspan(static_cast<std::size_t>(box.start[0]),
+                                            static_cast<std::size_t>(box.extents[0]));
+  const std::vector<std::int32_t> numbers(own.begin(), own.end());
+  Output output(comm);
+  output.write(path("ranges.h5"), {.variables = {{"a", part, own}, {"b", part, numbers}}});
+  output.finish();
+  const Input input(comm, path("ranges.h5"));
+  std::vector<float> a(5);
+  std::vector<std::int32_t> b(5);
+  const auto whole = from_boxes(
+      {5},
+      std::vector<std::vector<Box>>(static_cast<std::size_t>(comm.num_ranks()), {{1, {0}, {5}}}));
+  input.read("a", whole, std::span(a));
+  input.read("b", whole, std::span(b));
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(a[i], static_cast<float>(i));
+    EXPECT_EQ(b[i], static_cast<std::int32_t>(i));
+  }
+}
+
+/// Arrays with halos, and with axes in another order, are the files of dense arrays.
+TEST_F(TypedTest, HalosAndOrdersOfAxesAreLeftOut) {
+  const auto box = layout.box(comm.rank());
+  const auto dense = filled<double>(layout, memory, comm.rank(), 3);
+  const std::vector<ArrayForm> forms{
+      {.halo = 1}, {.halos = {0, 2, 1}}, {.order = {2, 0, 1}}, {.halo = 2, .order = {1, 2, 0}}};
+  const auto in_form = [&](const ArrayForm& form) {
+    auto halos = form.halos.empty() ? std::vector<std::ptrdiff_t>(3, form.halo) : form.halos;
+    const auto order = form.order.empty() ? std::vector<int>{0, 1, 2} : form.order;
+    return Memory::ordered(box, order, halos);
+  };
+  const auto write = [&](auto& output, const std::string& name, const ArrayForm& form) {
+    const auto u = filled<double>(layout, in_form(form), comm.rank(), 3);
+    output.write(path(name.c_str()), {.variables = {{"u", layout, u, form}}});
+    output.finish();
+    std::vector<double> found(dense.size());
+    Input(comm, path(name.c_str())).read("u", layout, std::span(found));
+    EXPECT_EQ(found, dense) << name;
+  };
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    const auto number = std::to_string(i);
+    Output output(comm);
+    write(output, "output" + number + ".h5", forms[i]);
+    for (const auto* servers : {"none", "thread", "hidden"}) {
+      Session session(comm.raw(), {.servers = servers});
+      auto stream = session.open("fields");
+      write(stream, servers + number + ".h5", forms[i]);
+      session.close();
+    }
+  }
+}
+
+TEST_F(TypedTest, AFormThatDoesNotFitIsOneErrorOnAll) {
+  const auto u = filled<double>(layout, memory, comm.rank(), 3);
+  Output output(comm);
+  const auto error = [&](const ArrayForm& form) {
+    return error_of([&] { output.write(path("a.h5"), {.variables = {{"u", layout, u, form}}}); });
+  };
+  EXPECT_NE(error({.halo = 1}).find("with its halo, the box"), std::string::npos);
+  EXPECT_NE(error({.halo = -1}).find("none negative"), std::string::npos);
+  EXPECT_NE(error({.order = {0, 0, 1}}).find("each of the 3 axes once"), std::string::npos);
+  EXPECT_NE(error({.halos = {1}}).find("as many entries"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tailrace

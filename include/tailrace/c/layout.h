@@ -54,7 +54,12 @@ int tailrace_layout_triangle(int64_t n, int num_ranks, tailrace_layout** layout)
 int tailrace_layout_from_boxes(int num_dims, const int64_t* extents, int num_ranks,
                                const int64_t* num_boxes, const tailrace_box* boxes,
                                tailrace_layout** layout);
-/* The same where each rank gives its own boxes. Collective over `comm`, blocking. */
+/* A program's own decomposition: each rank gives the part that it holds, by the index of its first
+   item and its number of items along each axis. A count of 0: the rank holds nothing. Parts may
+   leave gaps. Collective over `comm`, blocking; errors are on all ranks. */
+int tailrace_layout_own_box(const tailrace_comm* comm, int num_dims, const int64_t* extents,
+                            const int64_t* start, const int64_t* count, tailrace_layout** layout);
+/* The same where each rank gives several boxes, or none. Collective over `comm`, blocking. */
 int tailrace_layout_from_own_boxes(const tailrace_comm* comm, int num_dims, const int64_t* extents,
                                    int64_t num_boxes, const tailrace_box* boxes,
                                    tailrace_layout** layout);

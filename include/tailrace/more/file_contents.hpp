@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,9 +16,21 @@
 
 namespace tailrace {
 
+/// How a rank's one box lies in a larger array: `{.halo = 1}`.
+struct ArrayForm {
+  std::ptrdiff_t halo = 0;  ///< items that are not written, on both sides of every axis
+  std::vector<std::ptrdiff_t> halos = {};  ///< the same for each axis, in place of `halo`
+  std::vector<int> order = {};  ///< axes as they are stored, slowest first, e.g. {1, 0, 2}
+};
+
+/// A vector, array or span of items that files hold.
+template <class Array>
+concept ItemRange = std::ranges::contiguous_range<Array> && std::ranges::sized_range<Array> &&
+    FileItem<std::ranges::range_value_t<Array>>;
+
 /// One array of a file: `data` is this rank's part, as `layout` and `memory` say. The shortest form
-/// is `Variable("u", layout, std::span(u))`. Refers to layout and data, which must live until the
-/// call that it is given to returns.
+/// is `Variable("u", layout, u)`. Refers to layout and data, which must live until the call that it
+/// is given to returns.
 struct Variable {
   std::string name;  ///< slashes put it in groups: "GROUP/NAME"
   ItemType type = ItemType::float64;
@@ -28,6 +41,8 @@ struct Variable {
   Memory memory;
   const void* data = nullptr;
   Attributes attributes;
+  /// Where `memory` has no boxes: how the rank's one box lies in the array.
+  ArrayForm form;
 
   Variable() = default;
   Variable(std::string its_name, ItemType its_type, std::vector<std::string> its_dims,
@@ -40,17 +55,27 @@ struct Variable {
         memory(std::move(its_memory)),
         data(its_data),
         attributes(std::move(its_attributes)) {}
-  /// `array` holds this rank's boxes one after another, each row-major without gaps, and nothing
-  /// else; the call that writes throws `Errc::invalid_input` on all ranks if it has another size.
-  /// Local.
-  template <FileItem T, std::size_t N>
-  Variable(std::string its_name, const Layout& its_layout, std::span<T, N> array,
+  /// `array` (a vector, array or span) holds this rank's boxes one after another, each row-major
+  /// without gaps, and nothing else; the call that writes throws `Errc::invalid_input` on all ranks
+  /// if it has another size. Local.
+  template <ItemRange Array>
+  Variable(std::string its_name, const Layout& its_layout, const Array& array,
            std::vector<std::string> its_dims = {}, Attributes its_attributes = {})
-      : Variable(std::move(its_name), item_type<T>(), std::move(its_dims), &its_layout,
-                 Memory{{}, std::ssize(array)}, array.data(), std::move(its_attributes)) {}
-  template <FileItem T, std::size_t N>
-  Variable(std::string its_name, Layout&& its_layout, std::span<T, N> array,
-           std::vector<std::string> its_dims = {}, Attributes its_attributes = {}) = delete;
+      : Variable(std::move(its_name), item_type<std::ranges::range_value_t<Array>>(),
+                 std::move(its_dims), &its_layout,
+                 Memory{{}, static_cast<std::ptrdiff_t>(std::ranges::size(array))},
+                 std::ranges::data(array), std::move(its_attributes)) {}
+  /// The same for an array that has a halo around the rank's box, or its axes in another order.
+  /// Local.
+  template <ItemRange Array>
+  Variable(std::string its_name, const Layout& its_layout, const Array& array, ArrayForm its_form,
+           std::vector<std::string> its_dims = {}, Attributes its_attributes = {})
+      : Variable(std::move(its_name), its_layout, array, std::move(its_dims),
+                 std::move(its_attributes)) {
+    form = std::move(its_form);
+  }
+  template <ItemRange Array, class... Rest>
+  Variable(std::string its_name, Layout&& its_layout, const Array& array, Rest&&... rest) = delete;
 };
 
 struct FileContents {
