@@ -33,11 +33,11 @@ contains
     real(real64), allocatable :: u(:, :), v(:, :)
     real(real64) :: seconds(repeats), x(1), start_s
     integer :: s(2), n(2), t(2), m(2), i, repeat, problem
-    character(len=32), parameter :: names(3) = [character(len=32) :: "progress of an exchange", &
-                                               "exchange of 8 x 8 doubles", &
-                                               "allreduce of one double"]
+    character(len=25) :: names(3)
     character(len=1024) :: list
     logical :: done
+    names = [character(len=25) :: "progress of an exchange", "exchange of 8 x 8 doubles", &
+             "allreduce of one double"]
     call comm%create(MPI_COMM_WORLD)
     call rows%slabs([edge, edge], axis=2, num_ranks=comm%num_ranks())
     call columns%slabs([edge, edge], axis=1, num_ranks=comm%num_ranks())

@@ -14,7 +14,7 @@ contains
   !> Returns of x-pencils and y-pencils where this rank's part starts (from 0) and how long it is,
   !> x first.
   subroutine start(n, rows, columns, x_start, x_extents, y_start, y_extents) &
-      bind(c, name='decomp2d_start')
+    bind(c, name='decomp2d_start')
     integer(c_int), value :: n, rows, columns
     integer(c_int), intent(out) :: x_start(3), x_extents(3), y_start(3), y_extents(3)
     integer :: grid(2)

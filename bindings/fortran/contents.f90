@@ -25,15 +25,15 @@ module tailrace_m_contents
     integer(c_int), private :: rank = 0
   contains
     procedure :: create => create_contents, step, variable, coordinate, &
-                 destroy => destroy_contents
+      destroy => destroy_contents
     procedure, private :: attribute_int32, attribute_int64, attribute_real, attribute_reals, &
-                          attribute_text, attribute_real32, attribute_int32s, attribute_int64s, &
-                          attribute_real32s
+      attribute_text, attribute_real32, attribute_int32s, attribute_int64s, &
+      attribute_real32s
     !> attribute(name, value [, of]): of the file, or of the variable or coordinate `of`, which
     !> keeps its type. A list of one item is a list.
     generic :: attribute => attribute_int32, attribute_int64, attribute_real, attribute_reals, &
-                            attribute_text, attribute_real32, attribute_int32s, &
-                            attribute_int64s, attribute_real32s
+      attribute_text, attribute_real32, attribute_int32s, &
+      attribute_int64s, attribute_real32s
     final :: finalize_contents
   end type
 

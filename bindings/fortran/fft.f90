@@ -20,7 +20,7 @@ module tailrace_m_fft
     integer(c_int), private :: type = tailrace_float64
   contains
     procedure :: create, forward, backward, physical_layout, spectral_layout, modes, box, &
-                 num_items, num_modes, kernel, method, describe, destroy
+      num_items, num_modes, kernel, method, describe, destroy
     final :: finalize
   end type
 

@@ -17,12 +17,12 @@ module tailrace_m_input
     integer(c_int), private :: rank = 0
   contains
     procedure :: open => open_file, num_names, name, extents, type => type_of, has_attribute, &
-                 coordinate, read => read_part, read_all, destroy
+      coordinate, read => read_part, read_all, destroy
     procedure, private :: attribute_int32, attribute_int64, attribute_real, attribute_reals, &
-                          attribute_text
+      attribute_text
     !> attribute(name, value): an attribute of the file; texts and lists are allocatable. Local.
     generic :: attribute => attribute_int32, attribute_int64, attribute_real, attribute_reals, &
-                            attribute_text
+      attribute_text
     final :: finalize
   end type
 

@@ -15,7 +15,7 @@ module tailrace_m_output
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
   contains
     procedure :: create => create_output, write => write_file, progress, finish, statistics, &
-                 last_complete, destroy => destroy_output
+      last_complete, destroy => destroy_output
     final :: finalize_output
   end type
 

@@ -15,7 +15,7 @@ module tailrace_m_reduction
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
   contains
     procedure :: create, allreduce, reduce, barrier, dot, start_allreduce, progress, finish, &
-                 method, why, destroy
+      method, why, destroy
     final :: finalize
   end type
 

@@ -31,7 +31,7 @@ module tailrace_m_stream
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
   contains
     procedure :: open_in, write => write_file, progress, finish, statistics, describe, &
-                 last_complete, destroy
+      last_complete, destroy
     final :: finalize
   end type
 

@@ -21,8 +21,8 @@
 !> - An object ends when it goes out of scope, or by `destroy`; those of the main program only by
 !>   `destroy`, before MPI_Finalize. Objects are not assigned to each other (both would be the
 !>   same). What ends collectively must do so on all ranks in the same order.
-!> - A procedure that a type binds and its module does not define calls the function of C of its type
-!>   and name, whose comment in include/tailrace/c describes it.
+!> - A procedure that a type binds and its module does not define calls the C function of its type
+!>   and name. The comment of that function in include/tailrace/c describes it.
 !> docs/bindings.md has the table of C++, C and Fortran calls.
 module tailrace
   use tailrace_m_comm, only: tailrace_comm

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-!> The Fortran face copies no array, sections neither: calls that have run once take no large memory,
-!> and a file gets what the array holds when it is written. Usage: mpirun -n 2 no_copy_fortran FOLDER
+!> The Fortran binding copies no array and no section: calls that have run once take no large
+!> memory, and a file gets what the array holds when it is written.
+!> Usage: mpirun -n 2 no_copy_fortran FOLDER
 program no_copy
   use, intrinsic :: iso_c_binding, only: c_long_long
   use, intrinsic :: iso_fortran_env, only: error_unit, real64
@@ -43,7 +44,8 @@ contains
     before = watched_bytes()
     allocate (u(0:k(1) + 1, 0:k(2) + 1, 0:k(3) + 1)) ! with a halo
     allocate (v(m(1), m(2), m(3)))
-    call check(watched_bytes() - before == 8_c_long_long*(size(u) + size(v)), "the watch sees memory")
+    call check(watched_bytes() - before == 8_c_long_long*(size(u) + size(v)), &
+               "the watch sees memory")
     u = 1
     v = 0
     call moves(comm, from, to, u, v, k)

@@ -15,7 +15,7 @@ program products
   lost = .false.
   call MPI_Init_thread(MPI_THREAD_FUNNELED, provided)
   member = number(3)
-  allocate (wanted((command_argument_count() - 3) / 5))
+  allocate (wanted((command_argument_count() - 3)/5))
   do i = 1, size(wanted)
     wanted(i)%name = word(5*i - 1)
     wanted(i)%path = word(5*i)
@@ -94,7 +94,7 @@ contains
         do j = 1, e(2)
           do i = 1, e(1)
             n = s(1) + i - 2 + nx*(s(2) + j - 2 + ny*(s(3) + k - 2))
-            u(i, j, k) = (mod(7*n + 13*step + member, 31) - 15) / 4.0_real64
+            u(i, j, k) = (mod(7*n + 13*step + member, 31) - 15)/4.0_real64
             w(i, j, k) = 1 + mod(n, 5)
             m(i, j, k) = n + step
           end do

@@ -44,13 +44,13 @@ contains
     call fill(u, s)
     wide = -1
     wide(1:n(1), 1:n(2), :) = -u
-    flat = [(int(i, int16), i = 1, size(flat))]
+    flat = [(int(i, int16), i=1, size(flat))]
 
     call contents%create(comm)
     call contents%variable("u", layout, u)
     call contents%variable("wide", layout, wide(1:n(1), 1:n(2), :), dims=["x", "y", "z"])
     call contents%variable("flat", layout, flat)
-    call contents%coordinate("x", [(real(i, real64), i = 1, nx)])
+    call contents%coordinate("x", [(real(i, real64), i=1, nx)])
     call contents%attribute("time", 0.5_real64)
     call contents%attribute("run", 42)
     call contents%attribute("range", [-1.0_real64, 65.0_real64])
@@ -101,7 +101,7 @@ contains
     call comm%create(MPI_COMM_WORLD)
     call memory%of(empty, stat=stat) ! items of no bytes
     call check(stat == tailrace_invalid_input, "memory of character(len=0) is refused")
-    call layout%slabs([8, 6 * all_ranks], axis=2, num_ranks=all_ranks)
+    call layout%slabs([8, 6*all_ranks], axis=2, num_ranks=all_ranks)
     call contents%create(comm)
     call contents%variable("empty", layout, empty, stat=stat)
     call check(stat == tailrace_invalid_input, "character(len=0) is refused")
@@ -119,7 +119,7 @@ contains
     call contents%variable("u", layout, u, stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "tailrace_layout given is NULL")
     call contents%destroy()
-    call layout%slabs([8, 6 * all_ranks], axis=2, num_ranks=all_ranks)
+    call layout%slabs([8, 6*all_ranks], axis=2, num_ranks=all_ranks)
     call contents%variable("u", layout, u, stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "tailrace_contents given is NULL")
     call contents%create(comm)

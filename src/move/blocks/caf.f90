@@ -9,7 +9,7 @@ module tailrace_caf
   private
   public :: reserve_part, release_part, write_part, read_part, sync_parts
 
-  integer(c_int8_t), allocatable :: heap(:)[:]
+  integer(c_int8_t), allocatable :: heap(:) [:]
   integer(c_int64_t) :: used = 0  ! bytes that have been given away
   integer :: num_parts = 0        ! that have not been given back
 
@@ -19,9 +19,9 @@ contains
   function reserve_part(num_bytes) result(offset) bind(c, name="tailrace_caf_reserve_part")
     integer(c_int64_t), value :: num_bytes
     integer(c_int64_t) :: offset
-    integer(c_int8_t), allocatable :: grown(:)[:]
+    integer(c_int8_t), allocatable :: grown(:) [:]
 
-    allocate (grown(used + num_bytes)[*])
+    allocate (grown(used + num_bytes) [*])
     if (allocated(heap)) then
       grown(1:used) = heap(1:used)  ! others may be about to read what is there
       deallocate (heap)
@@ -55,7 +55,7 @@ contains
     integer(c_int64_t), value :: offset, num_bytes
     integer(c_int8_t), intent(out) :: to(num_bytes)
 
-    to = heap(offset + 1:offset + num_bytes)[image]
+    to = heap(offset + 1:offset + num_bytes) [image]
   end subroutine read_part
 
   !> What other images wrote before this one heard of it can be read.

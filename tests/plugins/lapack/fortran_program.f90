@@ -15,11 +15,11 @@ program fortran_program
 
   call blacs_pinfo(me, ranks)
   rows = int(sqrt(real(ranks) + 0.5))
-  columns = ranks / rows
+  columns = ranks/rows
   call blacs_get(-1, 0, context)
   call blacs_gridinit(context, 'R', rows, columns)
   call blacs_gridinfo(context, rows, columns, row, column)
-  if (rows * columns /= ranks) error stop 'run on 1, 2 or 4 ranks'
+  if (rows*columns /= ranks) error stop 'run on 1, 2 or 4 ranks'
   local_m = numroc(n, block, row, 0, rows)
   local_n = numroc(n, block, column, 0, columns)
   local_nrhs = numroc(nrhs, block, column, 0, columns)
@@ -41,11 +41,11 @@ program fortran_program
     call pdgetrs('N', n, nrhs, kept, 1, 1, desc_a, their_pivots, theirs, 1, 1, desc_b, info)
     call require(info == 0, 'info of pdgetrs')
     call require(backward_error() <= 1e-15_real64, 'backward error')
-    call require(largest(x - theirs) <= 1e-9_real64 * largest(theirs), 'answer')
-    x = 2 * right
+    call require(largest(x - theirs) <= 1e-9_real64*largest(theirs), 'answer')
+    x = 2*right
     call pdgetrs('N', n, nrhs, a, 1, 1, desc_a, pivots, x, 1, 1, desc_b, info)
     call require(info == 0, 'info of pdgetrs with the factors')
-    call require(largest(x - 2 * theirs) <= 1e-9_real64 * largest(theirs), 'second answer')
+    call require(largest(x - 2*theirs) <= 1e-9_real64*largest(theirs), 'second answer')
   end do
 
   whole = 0  ! a zero row: ScaLAPACK's info
@@ -100,7 +100,7 @@ contains
     left = right
     call pdgemm('N', 'N', n, nrhs, n, -1.0_real64, given, 1, 1, desc_a, x, 1, 1, desc_b, &
                 1.0_real64, left, 1, 1, desc_b)
-    backward_error = largest(left) / (maxval(sum(abs(whole), 2)) * largest(x) + maxval(abs(b)))
+    backward_error = largest(left)/(maxval(sum(abs(whole), 2))*largest(x) + maxval(abs(b)))
   end function
 
   subroutine require(ok, what)

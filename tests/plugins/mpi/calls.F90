@@ -31,7 +31,7 @@ program calls
     x = rank
     call MPI_Allreduce(x, y, 4, MPI_DOUBLE_PRECISION, MPI_SUM, copy, error)
     call MPI_Allreduce(MPI_IN_PLACE, x, 4, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
-    if (any(x /= y) .or. x(1) /= ranks * (ranks - 1) / 2) call fail("MPI_Allreduce in place")
+    if (any(x /= y) .or. x(1) /= ranks*(ranks - 1)/2) call fail("MPI_Allreduce in place")
   end do
   do i = 1, 6
     x = rank
@@ -59,9 +59,9 @@ program calls
   call MPI_File_close(file, error)
   call MPI_Comm_free(copy, error)
   if (rank == 0) then
-    print '(a,i0)', "MADE MPI_Comm_dup ", ranks, "MADE MPI_Allreduce ", 20 * ranks, &
-      "MADE MPI_Irecv ", 6 * ranks, "MADE MPI_Isend ", 6 * ranks, "MADE MPI_Waitall ", 2 * ranks, &
-      "MADE MPI_Wait ", 8 * ranks, "MADE MPI_Sendrecv ", ranks, "MADE MPI_Bcast ", ranks, &
+    print '(a,i0)', "MADE MPI_Comm_dup ", ranks, "MADE MPI_Allreduce ", 20*ranks, &
+      "MADE MPI_Irecv ", 6*ranks, "MADE MPI_Isend ", 6*ranks, "MADE MPI_Waitall ", 2*ranks, &
+      "MADE MPI_Wait ", 8*ranks, "MADE MPI_Sendrecv ", ranks, "MADE MPI_Bcast ", ranks, &
       "MADE MPI_Barrier ", ranks, "MADE MPI_File_open ", ranks, "MADE MPI_File_write ", ranks, &
       "MADE MPI_File_close ", ranks, "MADE MPI_Comm_free ", ranks
   end if

@@ -11,7 +11,7 @@ program io
 #if FLAVOUR == 1
   include 'mpif.h'
 #endif
-  integer, parameter :: length = 3, blocks = 20, n = length * blocks
+  integer, parameter :: length = 3, blocks = 20, n = length*blocks
 #if FLAVOUR == 3
   type(MPI_File) :: file
   type(MPI_Datatype) :: turns, view
@@ -29,14 +29,15 @@ program io
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
   call get_command_argument(1, path)
-  x = [(100.0d0 * rank + i, i = 1, n)]
+  x = [(100.0d0*rank + i, i=1, n)]
   call MPI_Type_contiguous(length, MPI_DOUBLE_PRECISION, turns, error)
-  extent = 8_MPI_ADDRESS_KIND * length * ranks
+  extent = 8_MPI_ADDRESS_KIND*length*ranks
   call MPI_Type_create_resized(turns, 0_MPI_ADDRESS_KIND, extent, view, error)
   call MPI_Type_commit(view, error)
-  call MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, error)
+  call MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, &
+                     error)
   if (error /= MPI_SUCCESS) call fail("open")
-  start = 8_MPI_OFFSET_KIND * length * rank
+  start = 8_MPI_OFFSET_KIND*length*rank
   call MPI_File_set_view(file, start, MPI_DOUBLE_PRECISION, view, "native", MPI_INFO_NULL, error)
   call MPI_File_write_all(file, x, n, MPI_DOUBLE_PRECISION, status, error)
   call MPI_Get_count(status, MPI_DOUBLE_PRECISION, count, error)
@@ -57,13 +58,13 @@ program io
   if (error /= MPI_SUCCESS) call fail("an independent write")
   call MPI_File_sync(file, error)
   call MPI_File_get_size(file, bytes, error)
-  if (bytes < 8 * n * ranks) call fail("size of the file")
+  if (bytes < 8*n*ranks) call fail("size of the file")
   call MPI_File_close(file, error)
   ! Seen without a view, blocks of the ranks follow each other.
   call MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, file, error)
   call MPI_File_read_all(file, y, n, MPI_DOUBLE_PRECISION, status, error)
-  if (any(y(1:length) /= [1.0d0, (1000.0d0 + i, i = 2, length)])) call fail("the first block")
-  if (any(y(length + 1:2 * length) /= [101.0d0, (1100.0d0 + i, i = 2, length)])) &
+  if (any(y(1:length) /= [1.0d0, (1000.0d0 + i, i=2, length)])) call fail("the first block")
+  if (any(y(length + 1:2*length) /= [101.0d0, (1100.0d0 + i, i=2, length)])) &
     call fail("the second block")
   call MPI_File_close(file, error)
   call MPI_Type_free(view, error)
@@ -75,7 +76,7 @@ contains
 
   subroutine fail(what)
     character(len=*), intent(in) :: what
-    print '(a)', "WRONG: " // what
+    print '(a)', "WRONG: "//what
     call MPI_Abort(MPI_COMM_WORLD, 1, error)
   end subroutine fail
 end program io
