@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -56,9 +57,9 @@ class Guarded {
   bool equals(const Guarded& other) const {
     const auto bytes = std::min(all_.size() - static_cast<std::size_t>(first_),
                                 other.all_.size() - static_cast<std::size_t>(other.first_));
-    return std::equal(all_.begin() + first_ - guard_bytes,
-                      all_.begin() + first_ + static_cast<std::ptrdiff_t>(bytes),
-                      other.all_.begin() + other.first_ - guard_bytes);
+    return std::memcmp(all_.data() + first_ - guard_bytes,
+                       other.all_.data() + other.first_ - guard_bytes,
+                       bytes + static_cast<std::size_t>(guard_bytes)) == 0;
   }
 
  private:
