@@ -19,7 +19,7 @@ module tailrace_m_layout
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
   contains
     procedure :: blocks, pencils, slabs, triangle, own_box, own_boxes, num_dims, extents, num_boxes, box, &
-                 num_items, describe, destroy => destroy_layout
+      num_items, describe, destroy => destroy_layout
     final :: finalize_layout
   end type
 
