@@ -2,10 +2,13 @@
 """Where the compiled programs and the shipped cases are."""
 
 import difflib
+import json
 import os
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from tailrace.errors import TailraceError
 
@@ -38,6 +41,16 @@ def find_program(name: str) -> Path:
     raise TailraceError(
         f"{name} was not found; run `make build`, or name its folder in TAILRACE_BIN_DIR"
     )
+
+
+def run_price(words: list[str], text: str) -> dict[str, Any]:
+    """Return what ``tailrace-price`` says, given `text`; raise `TailraceError` if it refuses."""
+    command = [str(find_program("tailrace-price")), *words]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise TailraceError(done.stderr.strip().removeprefix("tailrace-price: "), status=2)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def _in_build(folder: Path, name: str) -> list[Path]:

@@ -29,28 +29,38 @@ SIGNATURES = {
 }
 
 
-def run_build(command: str, variables: dict[str, str]) -> str:
-    """Run a build command in the shell; return what it prints, or raise `RunFailedError`."""
+def run_group(
+    words: list[str], variables: dict[str, str], timeout_s: float, stderr: int = subprocess.PIPE
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run a command in its own process group; raise `RunFailedError` if it takes longer."""
     process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
+        words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=stderr,
         env={**os.environ, **variables},
         start_new_session=True,
     )
     try:
-        output = process.communicate(timeout=BUILD_TIMEOUT_S)[0].decode(errors="replace")
+        output, errors = process.communicate(timeout=timeout_s)
     except BaseException as error:
         os.killpg(process.pid, signal.SIGTERM)
         process.communicate()
         if isinstance(error, subprocess.TimeoutExpired):
-            raise RunFailedError(f"had not ended after {BUILD_TIMEOUT_S:.0f} s") from error
+            raise RunFailedError(f"had not ended after {timeout_s:.0f} s") from error
         raise
-    if process.returncode != 0:
+    return subprocess.CompletedProcess(words, process.returncode, output, errors)
+
+
+def run_build(command: str, variables: dict[str, str]) -> str:
+    """Run a build command in the shell; return what it prints, or raise `RunFailedError`."""
+    words = ["/bin/sh", "-c", command]
+    done = run_group(words, variables, BUILD_TIMEOUT_S, stderr=subprocess.STDOUT)
+    output = done.stdout.decode(errors="replace")
+    if done.returncode != 0:
         lines = [line.strip() for line in output.splitlines() if line.strip()]
         errors = [line for line in lines if re.search(r"\berror\b|not found", line)]
-        why = (errors or lines[-1:] or [f"exit status {process.returncode}"])[0]
+        why = (errors or lines[-1:] or [f"exit status {done.returncode}"])[0]
         raise RunFailedError(f"the build fails: {why[:160]}")
     return output
 

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a program with a setting and says how long it took."""
 
-import os
 import re
 import shlex
-import signal
-import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tailrace.advice.builds import Builds
+from tailrace.advice.builds import Builds, run_group
 from tailrace.advice.experiment import NONE, RunFailedError
 from tailrace.advice.outputs import Comparison, compare
 from tailrace.advice.setting import Setting
@@ -77,29 +74,14 @@ class Runner:
         """Run the program once; return its output and the seconds of the launcher."""
         words = self.words(setting)
         begin = time.monotonic()
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **self.launch.environment},
-            start_new_session=True,
-        )
-        try:
-            output, errors = process.communicate(timeout=self.timeout_s)
-        except BaseException as error:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.communicate()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise RunFailedError(f"had not ended after {self.timeout_s:.0f} s") from error
-            raise
+        done = run_group(words, self.launch.environment, self.timeout_s)
         seconds = time.monotonic() - begin
-        if process.returncode != 0:
-            text = errors.decode(errors="replace").splitlines(keepends=True)
+        if done.returncode != 0:
+            text = done.stderr.decode(errors="replace").splitlines(keepends=True)
             lines = [line.strip() for line in without_noise(text) if line.strip("-\n ")]
             why = f": {lines[-1][:120]}" if lines else ""
-            raise RunFailedError(f"exit status {process.returncode}{why}")
-        return output.decode(errors="replace"), seconds
+            raise RunFailedError(f"exit status {done.returncode}{why}")
+        return done.stdout.decode(errors="replace"), seconds
 
     def _measured(self, output: str, seconds: float) -> float:
         if not self.metric:

@@ -5,7 +5,6 @@ import datetime
 import json
 import os
 import platform
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from rich.text import Text
 from tailrace.benchmarks.rounds import Measured
 from tailrace.errors import TailraceError
 from tailrace.files import write_whole
+from tailrace.tools import run_tool
 
 COLUMNS = {  # field of a row -> heading and format; shown where a row of the problem has it
     "ns_per_point": ("ns/point", "{:.2f}"),
@@ -60,13 +60,8 @@ def machine() -> str:
         names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
         model = names[0].split(":", 1)[1].strip() if names else model
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    try:
-        text = subprocess.run(
-            ["mpirun", "--version"], capture_output=True, text=True, timeout=20, check=False
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        text = ""
-    mpi = text.splitlines()[0] if text else "no mpirun"
+    done = run_tool("mpirun", "--version")
+    mpi = done.stdout.splitlines()[0] if done and done.stdout else "no mpirun"
     return f"{model}, {os.cpu_count()} cores, {gib:.0f} GiB, {platform.platform()}, {mpi}"
 
 

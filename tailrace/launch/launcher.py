@@ -10,12 +10,12 @@ import re
 import secrets
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailrace.errors import TailraceError
+from tailrace.tools import run_tool
 
 # Outside a job: more ranks than this for each core of this machine are taken for a mistake.
 MOST_RANKS_PER_CORE = 256
@@ -94,13 +94,8 @@ FLAVOURS: tuple[tuple[tuple[str, ...], Callable[[str, Request], Launch]], ...] =
 
 
 def _version_text(path: str) -> str:
-    try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return (done.stdout + done.stderr).lower()
+    done = run_tool(path, "--version")
+    return (done.stdout + done.stderr).lower() if done else ""
 
 
 def _by_version(path: str, request: Request) -> Launch:

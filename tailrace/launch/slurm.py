@@ -4,22 +4,17 @@
 import os
 import re
 import signal
-import subprocess
 from dataclasses import replace
 
 from tailrace.errors import TailraceError
 from tailrace.launch.launcher import Launch
-
-TIMEOUT_S = 20
+from tailrace.tools import run_tool
 
 
 def _said(*words: str) -> str:
     """Return what a command of Slurm prints; "" if it fails."""
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout + done.stderr if done.returncode == 0 else ""
+    done = run_tool(*words)
+    return done.stdout + done.stderr if done and done.returncode == 0 else ""
 
 
 def with_mpi(launch: Launch, family: str, has_pmix: bool) -> Launch:
@@ -60,14 +55,6 @@ def signal_step(name: str, number: int) -> bool:
         step, _, found = line.strip().partition(" ")
         if found.strip() == name:
             text = signal.Signals(number).name.removeprefix("SIG")
-            try:
-                done = subprocess.run(
-                    ["scancel", f"--signal={text}", step],
-                    capture_output=True,
-                    timeout=TIMEOUT_S,
-                    check=False,
-                )
-            except (OSError, subprocess.TimeoutExpired):
-                return False
-            return done.returncode == 0
+            done = run_tool("scancel", f"--signal={text}", step)
+            return done is not None and done.returncode == 0
     return False

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What an order of ranks costs: bytes off the node, the busiest node, the fullest link."""
 
-import json
-import subprocess
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tailrace.errors import TailraceError
 from tailrace.placement.traffic import Ints, Traffic
-from tailrace.programs import find_program
+from tailrace.programs import run_price
 
 
 @dataclass(frozen=True)
@@ -89,14 +86,5 @@ def link_load(
         f"{2 * s} {2 * t + (s == t)} {round(size)}"
         for s, t, size in zip(source.tolist(), target.tolist(), total.tolist(), strict=True)
     ]
-    done = subprocess.run(
-        [str(find_program("tailrace-price")), machine, "messages"],
-        input="\n".join(lines),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise TailraceError(done.stderr.strip().removeprefix("tailrace-price: "), status=2)
-    found: dict[str, Any] = json.loads(done.stdout)["load"]
+    found: dict[str, Any] = run_price([machine, "messages"], "\n".join(lines))["load"]
     return found

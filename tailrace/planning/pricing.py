@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the transposes of an array cost on a machine, by the link-load model."""
 
-import json
 import re
-import subprocess
 from dataclasses import dataclass
 from typing import Any
 
 from tailrace.errors import TailraceError
 from tailrace.planning.machine import choose_nodes, find_machine, place_ranks
-from tailrace.programs import find_program
+from tailrace.programs import run_price
 
 MOST_RANKS = 10_000_000
 
@@ -122,15 +120,5 @@ def price_nodes(
 
 
 def _run(machine: str, grid: tuple[int, int], job: Job, placed: list[int]) -> dict[str, Any]:
-    words = [str(find_program("tailrace-price")), machine, f"{grid[0]}x{grid[1]}", repr(job.bytes)]
-    done = subprocess.run(
-        words + (["rounds"] if job.in_rounds else []),
-        input=" ".join(map(str, placed)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise TailraceError(done.stderr.strip().removeprefix("tailrace-price: "), status=2)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    words = [machine, f"{grid[0]}x{grid[1]}", repr(job.bytes)]
+    return run_price(words + (["rounds"] if job.in_rounds else []), " ".join(map(str, placed)))

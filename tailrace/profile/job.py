@@ -18,6 +18,7 @@ from tailrace.launch.launcher import Launch, find_launcher, kind_of, launch_with
 from tailrace.launch.slurm import signal_step, with_mpi
 from tailrace.profile.loadable import loadable
 from tailrace.programs import BUILD_NAMES, PACKAGE, SOURCE_ROOT
+from tailrace.tools import run_tool
 
 PT_INTERP = 3
 
@@ -110,14 +111,11 @@ def check_program(name: str) -> Path:
 def mpi4py_of(python: Path) -> Path | None:
     """Return the extension module of an interpreter's mpi4py; None if it has none."""
     code = "from importlib.util import find_spec as f; print(f('mpi4py.MPI').origin)"
-    try:
-        done = subprocess.run(
-            [str(python), "-c", code], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    done = run_tool(str(python), "-c", code)
+    if done is None or done.returncode != 0:
         return None
     path = Path(done.stdout.strip())
-    return path if done.returncode == 0 and path.is_file() else None
+    return path if path.is_file() else None
 
 
 def linked_libraries(program: Path) -> set[str]:
@@ -128,13 +126,8 @@ def linked_libraries(program: Path) -> set[str]:
     if PYTHON_NAME.fullmatch(program.name):
         module = mpi4py_of(program)
         return linked_libraries(module) if module else set()
-    try:
-        done = subprocess.run(
-            ["ldd", str(program)], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return set()
-    return {line.split()[0] for line in done.stdout.splitlines() if line.split()}
+    done = run_tool("ldd", str(program))
+    return {line.split()[0] for line in done.stdout.splitlines() if line.split()} if done else set()
 
 
 def family_in(libraries: set[str], program: Path) -> str | None:

@@ -4,13 +4,13 @@
 import bisect
 import re
 import shutil
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 from tailrace.profile.record import PYTHON
+from tailrace.tools import run_tool
 
 Place = tuple[str, int]  # file of the program or library, offset of the return address
 
@@ -24,19 +24,8 @@ def _ask(tool: str, module: str, offsets: list[int]) -> list[tuple[str, str]]:
     command = [tool, "-e", module, "-f", "-C"]
     if "symbolizer" in tool:
         command = [tool, f"--obj={module}", "--output-style=GNU", "--functions", "--demangle"]
-    try:
-        done = subprocess.run(
-            command,
-            input=addresses,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-            errors="replace",
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    lines = done.stdout.splitlines()
+    done = run_tool(*command, timeout_s=TIMEOUT_S, text=addresses)
+    lines = done.stdout.splitlines() if done else []
     return list(zip(lines[0::2], lines[1::2], strict=False))
 
 
@@ -44,17 +33,8 @@ def _functions(module: str) -> list[tuple[int, int]]:
     """Return first and last address + 1 of the functions of a file, as nm says."""
     found = set()
     for kind in ((), ("-D",)):
-        command = ["nm", *kind, "-S", "--defined-only", module]
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_S,
-                check=False,
-                errors="replace",
-            )
-        except (OSError, subprocess.TimeoutExpired):
+        done = run_tool("nm", *kind, "-S", "--defined-only", module, timeout_s=TIMEOUT_S)
+        if done is None:
             return []
         for words in map(str.split, done.stdout.splitlines()):
             if len(words) == 4 and words[2] in "tTwWi":

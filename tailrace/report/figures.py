@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from tailrace.report.style import ACCENT, ACTIVITIES, ACTIVITY_COLOURS, INK
+from tailrace.report.style import ACCENT, INK
 from tailrace.report.timeline import TRACK_NAMES, Segments, Track, shares, strip
 
 MODE_COLOURS = {"none": "#aab4be", "synchronous": "#c2410c", "hidden": ACCENT, "servers": "#0f766e"}
@@ -52,9 +52,9 @@ def draw_timeline(
     axes.set_xlabel("time since the start [s]")
 
 
-def activity_legend(axes: Axes) -> None:
-    """Add the legend of the activities."""
-    handles = [Patch(color=ACTIVITY_COLOURS[name], label=name) for name in ACTIVITIES]
+def colour_legend(axes: Axes, colours: Mapping[str, str]) -> None:
+    """Add a legend of names and their colours above the axes."""
+    handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
     axes.legend(
         handles=handles,
         ncols=len(handles),

@@ -64,7 +64,7 @@ def _timelines(run: Run, by_track: dict[Track, Segments]) -> list[tuple[str, Mar
 
     def whole(axes: Axes) -> None:
         figures.draw_timeline(axes, by_track)
-        figures.activity_legend(axes)
+        figures.colour_legend(axes, ACTIVITY_COLOURS)
 
     size = (10.0, figures.timeline_height(len(by_track)))
     restarted = bool(run.case.get("restart", {}).get("file"))
@@ -177,7 +177,7 @@ def save_picture(run: Run, path: Path) -> None:
         window = close_up(run.events)
         if by_track:
             figures.draw_timeline(upper, by_track, window)
-            figures.activity_legend(upper)
+            figures.colour_legend(upper, ACTIVITY_COLOURS)
             upper.set_title("While one file is written" if window else "Where the time went")
         times = output_times(run)
         if times:

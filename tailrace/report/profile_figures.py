@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
-from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from tailrace.profile.text import bytes_text
+from tailrace.report.figures import colour_legend
 from tailrace.report.style import ACCENT, ACTIVITIES, ACTIVITY_COLOURS, AMOUNTS, GROUPS, INK
 from tailrace.report.timeline import strip
 from tailrace.runs.folder import Floats
@@ -24,16 +24,7 @@ GROUP_COLOURS = {key: ACTIVITY_COLOURS[activity] for key, _, activity in GROUPS}
 
 def group_legend(axes: Axes) -> None:
     """Add the legend of the groups above the axes."""
-    handles = [Patch(color=GROUP_COLOURS[key], label=name) for key, name, _ in GROUPS]
-    axes.legend(
-        handles=handles,
-        ncols=len(handles),
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        handlelength=1.0,
-        borderaxespad=0.2,
-        columnspacing=1.2,
-    )
+    colour_legend(axes, {name: GROUP_COLOURS[key] for key, name, _ in GROUPS})
 
 
 def draw_groups(axes: Axes, groups: dict[str, float]) -> None:

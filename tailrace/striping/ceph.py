@@ -5,13 +5,12 @@ import errno
 import json
 import os
 import shlex
-import shutil
-import subprocess
 from pathlib import Path
 
 from tailrace.errors import TailraceError
 from tailrace.files import replaced
 from tailrace.striping.layout import Component, Layout
+from tailrace.tools import run_tool
 
 OBJECT_BYTES = 4 << 20
 """Objects are so large unless a stripe is larger (Ceph's own default)."""
@@ -73,13 +72,10 @@ def read_layout(path: Path) -> Layout:
 
 def count_targets() -> int:
     """Return the number of storage targets that are up, or 0 if the tool `ceph` does not say."""
-    if shutil.which("ceph") is None:
-        return 0
-    command = ["ceph", "osd", "stat", "--format", "json"]
+    done = run_tool("ceph", "osd", "stat", "--format", "json")
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
-        return int(json.loads(done.stdout)["num_up_osds"]) if done.returncode == 0 else 0
-    except (subprocess.TimeoutExpired, ValueError, KeyError):
+        return int(json.loads(done.stdout)["num_up_osds"]) if done and done.returncode == 0 else 0
+    except (ValueError, KeyError):
         return 0
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tailrace.errors import TailraceError
 from tailrace.files import replaced
-from tailrace.striping.layout import ALL_TARGETS, Component, Layout
+from tailrace.striping.layout import ALL_TARGETS, Component, Layout, parse_size
 
 # "lmm_stripe_count:  4", "stripe_count:  1 stripe_size:   1048576 pattern:       0 ...", where the
 # folder's line may begin with "(Default)" and have no value after "pattern:".
@@ -61,16 +61,10 @@ def _component(block: str) -> Component | None:
         start=int(fields.get("e_start", "0")),
         end=None if end == "EOF" else int(end),
         stripe_count=ALL_TARGETS if count in (ALL_TARGETS, 0xFFFFFFFF, 0xFFFF) else count,
-        stripe_bytes=_size(size),
+        stripe_bytes=parse_size(size, "lfs"),  # a few versions print "1M"
         targets=tuple(targets),
         pool=fields.get("pool", ""),
     )
-
-
-def _size(text: str) -> int:
-    """Return the bytes of a size, which a few versions print as "1M"."""
-    unit = "KMGT".find(text[-1]) + 1
-    return int(text[:-1]) << (10 * unit) if unit else int(text)
 
 
 def parse_getstripe(text: str) -> tuple[Component, ...]:

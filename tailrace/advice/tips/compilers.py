@@ -4,11 +4,11 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from tailrace.advice.setting import Setting
 from tailrace.advice.tips.situation import Compiler, DoesNotApplyError, Situation
+from tailrace.tools import run_tool
 
 # Family -> the compilers of C, C++ and Fortran; of several names of one the first that is there.
 FAMILIES = {
@@ -25,13 +25,8 @@ DIRECT = ("CC", "CXX", "FC")
 
 
 def _version(path: str) -> str:
-    try:
-        done = subprocess.run(
-            [path, "-dumpversion"], capture_output=True, text=True, timeout=20, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    found = re.match(r"\d+", done.stdout)
+    done = run_tool(path, "-dumpversion")
+    found = re.match(r"\d+", done.stdout) if done else None
     return found[0] if found else ""
 
 

@@ -2,12 +2,12 @@
 """What tips know: the launch as it was found, and the libraries that are installed."""
 
 import re
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tailrace.advice.launch import Launch
 from tailrace.advice.setting import Setting
+from tailrace.tools import run_tool
 
 
 class DoesNotApplyError(Exception):
@@ -77,9 +77,8 @@ class Tip:
 def installed_libraries() -> dict[str, str]:
     """Return the libraries that the loader finds, by file name."""
     for program in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
-        try:
-            done = subprocess.run([program, "-p"], capture_output=True, text=True, check=False)
-        except OSError:
+        done = run_tool(program, "-p")
+        if done is None:
             continue
         lines = re.findall(r"^\s+(\S+) .*=> (\S+)$", done.stdout, re.MULTILINE)
         return {name: path for name, path in reversed(lines)}
