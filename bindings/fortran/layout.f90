@@ -18,8 +18,9 @@ module tailrace_m_layout
   type, public :: tailrace_layout
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
   contains
-    procedure :: blocks, pencils, slabs, triangle, own_box, own_boxes, num_dims, extents, num_boxes, box, &
-      num_items, describe, destroy => destroy_layout
+    procedure :: blocks, pencils, slabs, triangle, own_box, own_boxes
+    procedure :: num_dims, extents, num_boxes, box, num_items, describe
+    procedure :: destroy => destroy_layout
     final :: finalize_layout
   end type
 
