@@ -17,6 +17,7 @@
 #include "dense/lapack.hpp"
 #include "dense/scalar.hpp"
 #include "tailrace/dense.hpp"
+#include "tailrace/more/dense_factors.hpp"
 
 namespace tailrace::dense {
 
@@ -124,6 +125,17 @@ struct LowQr {
     Lapack<Low<S>>::trcon("1", "U", "N", &columns, values.data(), &rows, &rcond, own.data(),
                           more.data(), &info, 1, 1, 1);
     return info == 0 ? static_cast<double>(rcond) : 0;
+  }
+  /// Q and R as LAPACK leaves them in A, whose columns were scaled.
+  void write(const System<S>& s, S* a) const {
+    for (std::ptrdiff_t j = 0; j < s.n; ++j) {
+      const Low<S>* from = values.data() + j * s.m;
+      S* to = a + j * s.lda;
+      for (std::ptrdiff_t i = 0; i <= j; ++i) {
+        to[i] = widened(from[i]) / scales[static_cast<std::size_t>(j)];
+      }
+      for (std::ptrdiff_t i = j + 1; i < s.m; ++i) to[i] = widened(from[i]);
+    }
   }
   /// x = Q x or Q^H x, m items.
   bool apply_q(const System<S>& s, bool transposed, Low<S>* x) {
@@ -262,8 +274,10 @@ const char* refine(const System<S>& s, LowQr<S>& qr, int max_steps, Column<S>& c
   return "no convergence within max_steps";
 }
 
+/// Solves by fp32 alone; false: that does not do. Writes Q and R to `factors` unless it is null.
 template <class S>
-bool try_low(const System<S>& s, const SolveOptions& options, Certificate& certificate) {
+bool try_low(const System<S>& s, const SolveOptions& options, Certificate& certificate,
+             S* factors) {
   const auto start = Clock::now();
   Attempt attempt;
   attempt.rung = Rung::fp32;
@@ -300,6 +314,7 @@ bool try_low(const System<S>& s, const SolveOptions& options, Certificate& certi
     std::fill(b + s.n, b + s.m, S(0));
     b[s.n] = norm(column.r.data(), s.m);  // as with LAPACK's, the squares' sum is |r|^2
   }
+  if (factors != nullptr) qr.write(s, factors);
   return true;
 }
 
@@ -351,8 +366,9 @@ void check(std::ptrdiff_t value, std::ptrdiff_t least, const char* what) {
                               ", expected " + std::to_string(least) + " to 2^31 - 1");
 }
 
+/// `factors`: A's own array, if Q and R are to be there, else null.
 template <class S>
-Certificate solve(const System<S>& s, const SolveOptions& options) {
+Certificate solve(const System<S>& s, const SolveOptions& options, S* factors = nullptr) {
   const auto start = Clock::now();
   check(s.m, 0, "m");
   check(s.n, 0, "n");
@@ -368,14 +384,14 @@ Certificate solve(const System<S>& s, const SolveOptions& options) {
   }
   Certificate certificate;
   if (std::max(s.m, s.n) == 0 || s.nrhs == 0) return certificate;
-  const bool skip = options.skip_unprofitable && options.highest == Rung::fp64 &&
-                    (s.n < least_profitable || s.nrhs * rows_per_column > s.n);
+  const bool skip =
+      options.skip_unprofitable && options.highest == Rung::fp64 && !gels_pays(s.n, s.nrhs);
   bool low = s.m >= s.n && s.n > 0 && !skip && options.lowest <= Rung::fp32 &&
              options.highest >= Rung::fp32;
   for (std::ptrdiff_t c = 0; low && c < s.nrhs; ++c) {
     for (std::ptrdiff_t i = 0; i < s.m; ++i) low = low && is_finite(s.b[i + c * s.ldb]);
   }
-  if (!low || !try_low(s, options, certificate)) {
+  if (!low || !try_low(s, options, certificate, factors)) {
     if (options.highest == Rung::fp64) {
       solve_fp64(s, options, certificate);
     } else {
@@ -387,6 +403,24 @@ Certificate solve(const System<S>& s, const SolveOptions& options) {
 }
 
 }  // namespace
+
+bool gels_pays(std::ptrdiff_t n, std::ptrdiff_t nrhs) {
+  return n >= least_profitable && nrhs * rows_per_column <= n;
+}
+
+template <class S>
+Certificate gels_in_place(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t nrhs, S* a,
+                          std::ptrdiff_t lda, S* b, std::ptrdiff_t ldb) {
+  SolveOptions options;
+  options.highest = Rung::fp32;
+  options.bounds = false;
+  return solve<S>({m, n, nrhs, a, lda, b, ldb}, options, a);
+}
+
+template Certificate gels_in_place(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t nrhs,
+                                   double* a, std::ptrdiff_t lda, double* b, std::ptrdiff_t ldb);
+template Certificate gels_in_place(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t nrhs,
+                                   Complex* a, std::ptrdiff_t lda, Complex* b, std::ptrdiff_t ldb);
 
 Certificate gels(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a,
                  std::ptrdiff_t lda, double* b, std::ptrdiff_t ldb, const SolveOptions& options) {

@@ -18,6 +18,7 @@
 #include "dense/ladder.hpp"
 #include "dense/refine.hpp"
 #include "stored_factors.hpp"
+#include "tailrace/more/dense_factors.hpp"
 #include "verdict.hpp"
 
 namespace tailrace::lapack {
@@ -78,6 +79,7 @@ struct Call {
   void* pivots;
   S* b;
 
+  bool usable() const { return lapack.unusable[0] == '\0'; }
   bool valid() const {
     return (triangle == 'A' || triangle == 'L' || triangle == 'U') && n > 0 && nrhs > 0 &&
            lda >= n && ldb >= n && lda <= INT32_MAX && ldb <= INT32_MAX && nrhs <= INT32_MAX;
@@ -86,6 +88,36 @@ struct Call {
   Request request() const {
     return {caller, &lapack, triangle != 'A', n, nrhs, std::is_same_v<S, dense::Complex>};
   }
+  void forget_factors() const { forget(a, n, n, lda); }
+};
+
+/// Least squares, whose other forms (`trans`, m < n) are LAPACK's.
+template <class S>
+struct LeastSquares {
+  const Lapack& lapack;
+  void* caller;
+  char trans;
+  std::int64_t m, n, nrhs, lda, ldb;
+  S* a;
+  S* b;
+  std::int64_t lwork;  ///< -1 asks for its size
+
+  bool usable() const { return lapack.unusable[0] == '\0' && lapack.has_qr; }
+  bool valid() const {
+    return trans == 'N' && m >= n && n > 0 && nrhs > 0 && lda >= m && ldb >= m &&
+           lda <= INT32_MAX && ldb <= INT32_MAX && nrhs <= INT32_MAX &&
+           lwork >= n + std::max(n, nrhs);
+  }
+  Request request() const {
+    return {.caller = caller,
+            .library = &lapack,
+            .definite = false,
+            .n = n,
+            .nrhs = nrhs,
+            .complex = std::is_same_v<S, dense::Complex>,
+            .rows = m};
+  }
+  void forget_factors() const { forget(a, m, n, lda); }
 };
 
 template <class S>
@@ -94,6 +126,24 @@ bool is_small(const Call<S>& call) {
   if (least > 0) return call.n < least;
   if (call.triangle != 'A' && call.n < least_definite) return true;
   return !dense::pays(call.n, call.nrhs);
+}
+
+template <class S>
+bool is_small(const LeastSquares<S>& call) {
+  const auto least = settings().least_n;
+  return least > 0 ? call.n < least : !dense::gels_pays(call.n, call.nrhs);
+}
+
+/// Counts what an attempt came to; whether it solved the call.
+template <class C>
+bool count(const C& call, const Verdict& verdict, const dense::Certificate& certificate,
+           double seconds) {
+  if (certificate.info == 0) {
+    took(verdict.site, call.request(), certificate, seconds);
+  } else {
+    failed(verdict.site, certificate, seconds);
+  }
+  return certificate.info == 0;
 }
 
 /// Solves; false: LAPACK must.
@@ -136,26 +186,39 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
     refuse(verdict, Refusal::memory);
     return false;
   }
-  const double seconds = seconds_since(start);
-  if (certificate.info == 0) {
-    took(verdict.site, call.request(), certificate, seconds);
-  } else {
-    failed(verdict.site, certificate, seconds);
+  return count(call, verdict, certificate, seconds_since(start));
+}
+
+/// The same; A holds Q and R of single precision then.
+template <class S>
+bool solve(const LeastSquares<S>& call, const Verdict& verdict) {
+  if (!settings().factors && !drops_factors(call.caller)) {
+    return refuse(verdict, Refusal::factors), false;
   }
-  return certificate.info == 0;
+  const auto start = Clock::now();
+  dense::Certificate certificate;
+  try {
+    const Threads threads;
+    const Using lapack(call.lapack);
+    certificate =
+        dense::gels_in_place(call.m, call.n, call.nrhs, call.a, call.lda, call.b, call.ldb);
+  } catch (const std::bad_alloc&) {
+    return refuse(verdict, Refusal::memory), false;
+  }
+  return count(call, verdict, certificate, seconds_since(start));
 }
 
 /// `lapack` does the call as it would have been without us.
-template <class S, class Real>
-std::int64_t run(const Call<S>& call, Real lapack) {
+template <class C, class Real>
+std::int64_t run(const C& call, Real lapack) {
   if (in_use() != nullptr || !call.valid()) return lapack();
-  forget(call.a, call.n, call.lda);
+  call.forget_factors();
   if (is_small(call)) {
     count_small();
     return lapack();
   }
   const auto verdict = decide(call.request());
-  if (call.lapack.unusable[0] != '\0') {
+  if (!call.usable()) {
     refuse(verdict, Refusal::library);
     return lapack();
   }
@@ -377,6 +440,61 @@ std::int64_t Drivers<S>::lapacke_posv(const Family& family, void* caller, int la
                      a,
                      nullptr,
                      b};
+  return run(call, real);
+}
+
+template <class S>
+void Drivers<S>::gels(const Family& family, void* caller, const char* trans, In m, In n, In nrhs,
+                      S* a, In lda, S* b, In ldb, S* work, In lwork, void* info,
+                      std::size_t length) {
+  const auto& lapack = lapack_of(family, caller);
+  const auto real = [&](In size) {
+    lapack.call(routine_of<S>("gels"), trans, m, n, nrhs, a, lda, b, ldb, work, size, info, length);
+    return lapack.read(info);
+  };
+  const LeastSquares<S> call{lapack,
+                             caller,
+                             upper(*trans),
+                             lapack.read(m),
+                             lapack.read(n),
+                             lapack.read(nrhs),
+                             lapack.read(lda),
+                             lapack.read(ldb),
+                             a,
+                             b,
+                             lapack.read(lwork)};
+  bool ours = true;
+  const auto status = run(call, [&] {
+    ours = false;
+    return real(lwork);
+  });
+  // LAPACK leaves the best size of `work` in its first item.
+  constexpr std::int64_t asks = -1;
+  if (ours) real(&asks);
+  lapack.write(info, 0, status);
+}
+
+template <class S>
+std::int64_t Drivers<S>::lapacke_gels(const Family& family, void* caller, int layout, char trans,
+                                      Int m, Int n, Int nrhs, S* a, Int lda, S* b, Int ldb) {
+  const auto& lapack = lapack_of(family, caller);
+  const auto real = [&] {
+    const auto status =
+        lapack.call<Int>(lapacke_of<S>("gels"), layout, trans, m, n, nrhs, a, lda, b, ldb);
+    return lapack.read(&status);
+  };
+  if (layout != column_major) return real();
+  const LeastSquares<S> call{lapack,
+                             caller,
+                             upper(trans),
+                             lapack.read(&m),
+                             lapack.read(&n),
+                             lapack.read(&nrhs),
+                             lapack.read(&lda),
+                             lapack.read(&ldb),
+                             a,
+                             b,
+                             INT64_MAX};
   return run(call, real);
 }
 

@@ -27,6 +27,9 @@ struct Drivers {
                     const S* a, In lda, In ipiv, S* b, In ldb, void* info, std::size_t length);
   static void potrs(const Family& family, void* caller, const char* uplo, In n, In nrhs, const S* a,
                     In lda, S* b, In ldb, void* info, std::size_t length);
+  /// Of full rank, with at least as many rows as columns and without a transpose.
+  static void gels(const Family& family, void* caller, const char* trans, In m, In n, In nrhs, S* a,
+                   In lda, S* b, In ldb, S* work, In lwork, void* info, std::size_t length);
 
   /// Before a routine that needs factors in double precision: puts them there.
   static void need_lu(const Lapack& lapack, In n, const S* a, In lda, In ipiv);
@@ -36,6 +39,8 @@ struct Drivers {
   static Int lapacke_gesv(const Family& family, void* caller, int layout, Int n, Int nrhs, S* a,
                           Int lda, void* ipiv, S* b, Int ldb);
   static Int lapacke_posv(const Family& family, void* caller, int layout, char uplo, Int n,
+                          Int nrhs, S* a, Int lda, S* b, Int ldb);
+  static Int lapacke_gels(const Family& family, void* caller, int layout, char trans, Int m, Int n,
                           Int nrhs, S* a, Int lda, S* b, Int ldb);
 };
 

@@ -96,6 +96,7 @@ std::unique_ptr<Lapack> load(const Family& family, void* caller) {
   void* const handle = object_of(caller);
   auto lapack = std::make_unique<Lapack>();
   constexpr Routine isamax = "isamax";
+  constexpr Routine first_of_qr = "sgeqrf";
   for (std::size_t i = 0; i < routine_names.size(); ++i) {
     const auto name = routine_names[i];
     const char* const suffix = name.starts_with("LAPACKE") ? family.lapacke_suffix : family.suffix;
@@ -103,6 +104,7 @@ std::unique_ptr<Lapack> load(const Family& family, void* caller) {
     if (lapack->addresses[i] == nullptr && i >= isamax.index) {
       lapack->unusable = "LAPACK lacks a routine that is needed";
     }
+    if (lapack->addresses[i] == nullptr && i >= first_of_qr.index) lapack->has_qr = false;
   }
   if (void* const found = lapack->addresses[isamax.index]) lapack->wide = has_wide_integers(found);
   return lapack;

@@ -27,16 +27,19 @@ struct Family {
 };
 
 /// Routines that are called, by their names without prefix and suffix. Those of drivers, before
-/// isamax, may be missing, the others may not.
-inline constexpr std::array<std::string_view, 43> routine_names{
-    "dgesv",         "dposv",         "dgetrf",        "dgetrs",        "dpotrs", "dgetri",
-    "dpotri",        "dgerfs",        "dporfs",        "zgesv",         "zposv",  "zgetrf",
-    "zgetrs",        "zpotrs",        "zgetri",        "zpotri",        "zgerfs", "zporfs",
-    "LAPACKE_dgesv", "LAPACKE_dposv", "LAPACKE_zgesv", "LAPACKE_zposv", "isamax", "sgetrf",
-    "sgetrs",        "spotrf",        "spotrs",        "slaswp",        "strsm",  "dgemv",
-    "dsymv",         "dtrsm",         "dgemm",         "dpotrf",        "cgetrf", "cgetrs",
-    "cpotrf",        "cpotrs",        "zgemv",         "zhemv",         "ztrsm",  "zgemm",
-    "zpotrf"};
+/// sgeqrf, may be missing. Least squares need those before isamax, and all need the others.
+inline constexpr std::array<std::string_view, 55> routine_names{
+    "dgesv",         "dposv",         "dgetrf",        "dgetrs",        "dpotrs",
+    "dgetri",        "dpotri",        "dgerfs",        "dporfs",        "zgesv",
+    "zposv",         "zgetrf",        "zgetrs",        "zpotrs",        "zgetri",
+    "zpotri",        "zgerfs",        "zporfs",        "dgels",         "zgels",
+    "LAPACKE_dgels", "LAPACKE_zgels", "LAPACKE_dgesv", "LAPACKE_dposv", "LAPACKE_zgesv",
+    "LAPACKE_zposv", "sgeqrf",        "sormqr",        "strtrs",        "strcon",
+    "cgeqrf",        "cunmqr",        "ctrtrs",        "ctrcon",        "isamax",
+    "sgetrf",        "sgetrs",        "spotrf",        "spotrs",        "slaswp",
+    "strsm",         "dgemv",         "dsymv",         "dtrsm",         "dgemm",
+    "dpotrf",        "cgetrf",        "cgetrs",        "cpotrf",        "cpotrs",
+    "zgemv",         "zhemv",         "ztrsm",         "zgemm",         "zpotrf"};
 
 /// A routine by its name in a table; a name that is not there does not compile.
 template <const auto& names>
@@ -64,6 +67,7 @@ class Lapack {
   bool wide = false;  ///< its integers have 64 bits
   /// Why tailrace::dense cannot work with it; empty: it can.
   const char* unusable = "";
+  bool has_qr = true;  ///< it has what least squares need besides
   std::array<void*, routine_names.size()> addresses{};
 
   /// Calls a routine, all of whose arguments are passed as they are.

@@ -121,6 +121,41 @@ void cpotrs_(const char* uplo, In n, In nrhs, const Float* a, In lda, Float* b, 
   pass("cpotrs", uplo, n, nrhs, a, lda, b, ldb, Integers(info, 1), length);
 }
 
+void sgeqrf_(In m, In n, float* a, In lda, float* tau, float* work, In lwork, int* info) {
+  pass("sgeqrf", m, n, a, lda, tau, work, lwork, Integers(info, 1));
+}
+void sormqr_(const char* side, const char* trans, In m, In n, In k, const float* a, In lda,
+             const float* tau, float* c, In ldc, float* work, In lwork, int* info, Length l1,
+             Length l2) {
+  pass("sormqr", side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork, Integers(info, 1), l1, l2);
+}
+void strtrs_(const char* uplo, const char* trans, const char* diag, In n, In nrhs, const float* a,
+             In lda, float* b, In ldb, int* info, Length l1, Length l2, Length l3) {
+  pass("strtrs", uplo, trans, diag, n, nrhs, a, lda, b, ldb, Integers(info, 1), l1, l2, l3);
+}
+void strcon_(const char* norm, const char* uplo, const char* diag, In n, const float* a, In lda,
+             float* rcond, float* work, int* more, int* info, Length l1, Length l2, Length l3) {
+  pass("strcon", norm, uplo, diag, n, a, lda, rcond, work, Integers(more, *n), Integers(info, 1),
+       l1, l2, l3);
+}
+
+void cgeqrf_(In m, In n, Float* a, In lda, Float* tau, Float* work, In lwork, int* info) {
+  pass("cgeqrf", m, n, a, lda, tau, work, lwork, Integers(info, 1));
+}
+void cunmqr_(const char* side, const char* trans, In m, In n, In k, const Float* a, In lda,
+             const Float* tau, Float* c, In ldc, Float* work, In lwork, int* info, Length l1,
+             Length l2) {
+  pass("cunmqr", side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork, Integers(info, 1), l1, l2);
+}
+void ctrtrs_(const char* uplo, const char* trans, const char* diag, In n, In nrhs, const Float* a,
+             In lda, Float* b, In ldb, int* info, Length l1, Length l2, Length l3) {
+  pass("ctrtrs", uplo, trans, diag, n, nrhs, a, lda, b, ldb, Integers(info, 1), l1, l2, l3);
+}
+void ctrcon_(const char* norm, const char* uplo, const char* diag, In n, const Float* a, In lda,
+             float* rcond, Float* work, float* more, int* info, Length l1, Length l2, Length l3) {
+  pass("ctrcon", norm, uplo, diag, n, a, lda, rcond, work, more, Integers(info, 1), l1, l2, l3);
+}
+
 void dgemv_(const char* trans, In m, In n, const double* alpha, const double* a, In lda,
             const double* x, In incx, const double* beta, double* y, In incy, Length length) {
   pass("dgemv", trans, m, n, alpha, a, lda, x, incx, beta, y, incy, length);

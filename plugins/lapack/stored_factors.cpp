@@ -217,8 +217,8 @@ std::shared_ptr<StoredFactors<S>> find(const S* a, std::ptrdiff_t n, std::ptrdif
 }
 
 template <class S>
-void forget(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda) {
-  const S* const end = a + (n - 1) * lda + n;
+void forget(const S* a, std::ptrdiff_t rows, std::ptrdiff_t columns, std::ptrdiff_t lda) {
+  const S* const end = a + (columns - 1) * lda + rows;
   forget_between<double>(a, end);
   forget_between<dense::Complex>(a, end);
 }
@@ -245,7 +245,7 @@ void restore(const StoredFactors<S>& kept, const Lapack& lapack, S* a, std::ptrd
     std::int64_t info = 0;
     lapack.call(routine_of<S>("potrf"), &kept.triangle, &n, a, &ld, &info, std::size_t{1});
   }
-  if (a == kept.a) forget(a, n, lda);
+  if (a == kept.a) forget(a, n, n, lda);
 }
 
 template struct StoredFactors<double>;
@@ -254,7 +254,7 @@ template bool has_room<double>(std::ptrdiff_t);
 template void give(std::unique_ptr<StoredFactors<double>>, const Lapack&, void*);
 template std::shared_ptr<StoredFactors<double>> find(const double*, std::ptrdiff_t, std::ptrdiff_t,
                                                      char, const Lapack&, const void*);
-template void forget(const double*, std::ptrdiff_t, std::ptrdiff_t);
+template void forget(const double*, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t);
 template void restore(const StoredFactors<double>&, const Lapack&, double*, std::ptrdiff_t);
 template struct StoredFactors<dense::Complex>;
 template std::unique_ptr<StoredFactors<dense::Complex>> keep(dense::Complex*, std::ptrdiff_t,
@@ -264,7 +264,7 @@ template void give(std::unique_ptr<StoredFactors<dense::Complex>>, const Lapack&
 template std::shared_ptr<StoredFactors<dense::Complex>> find(const dense::Complex*, std::ptrdiff_t,
                                                              std::ptrdiff_t, char, const Lapack&,
                                                              const void*);
-template void forget(const dense::Complex*, std::ptrdiff_t, std::ptrdiff_t);
+template void forget(const dense::Complex*, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t);
 template void restore(const StoredFactors<dense::Complex>&, const Lapack&, dense::Complex*,
                       std::ptrdiff_t);
 

@@ -54,7 +54,7 @@ std::shared_ptr<StoredFactors<S>> find(const S* a, std::ptrdiff_t n, std::ptrdif
 
 /// Forgets what was given in any part of this array, which will be overwritten.
 template <class S>
-void forget(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda);
+void forget(const S* a, std::ptrdiff_t rows, std::ptrdiff_t columns, std::ptrdiff_t lda);
 
 /// Writes the factors in double precision with the same pivots to `a`, where those given are.
 template <class S>

@@ -32,7 +32,7 @@ constexpr double beyond_bf16 = 1e9;  // a condition number that only fp32 is tri
 constexpr std::array<int, 3> early_canaries{2, 4, 8};
 constexpr int calls_per_canary = 32;
 
-/// The last times of a place, divided by n^3.
+/// The last times of a place, divided by n^3, of least squares by m n^2.
 class Times {
  public:
   void add(double time) {
@@ -65,13 +65,13 @@ struct Site {
   std::size_t class_of_speed = 0;  ///< number of LAPACK's times
   Times ours;
   double gained_s = 0;
-  double not_compared_s = 0;      ///< of ours, before LAPACK was timed,
-  double not_compared_cubes = 0;  ///< and the sum of n^3
+  double not_compared_s = 0;     ///< of ours, before LAPACK was timed,
+  double not_compared_work = 0;  ///< and the sum of what times are divided by
 };
 
-using Key = std::tuple<const void*, bool, bool, int, int>;
+using Key = std::tuple<const void*, bool, bool, int, int, int>;
 /// LAPACK's speed goes by library, routine and size, whoever calls.
-using SpeedKey = std::tuple<const void*, bool, bool, int>;
+using SpeedKey = std::tuple<const void*, bool, bool, int, int>;
 
 struct Counts {
   std::int64_t seen = 0;
@@ -117,7 +117,7 @@ Tally& tally() {
                        for (auto& calls : small_calls) calls = 0;
                        mine.counts = {};
                        for (auto& site : mine.sites) site.gained_s = site.not_compared_s = 0;
-                       for (auto& site : mine.sites) site.not_compared_cubes = 0;
+                       for (auto& site : mine.sites) site.not_compared_work = 0;
                        mine.mutex.unlock();
                      });
   static_cast<void>(at_fork);
@@ -129,6 +129,12 @@ double cube(std::ptrdiff_t n) {
   return x * x * x;
 }
 
+/// What times are divided by.
+double work_of(const Request& request) {
+  const auto n = static_cast<double>(request.n);
+  return request.rows > 0 ? static_cast<double>(request.rows) * n * n : cube(request.n);
+}
+
 /// Sizes within a quarter of each other have the same class.
 int size_class(std::ptrdiff_t n) {
   const auto bits = static_cast<int>(std::bit_width(static_cast<std::size_t>(n)));
@@ -137,11 +143,12 @@ int size_class(std::ptrdiff_t n) {
 }
 
 std::size_t number_of(Tally& all, const Request& request) {
-  const Key key{request.caller, request.definite, request.complex, size_class(request.n),
-                size_class(request.nrhs)};
+  const Key key{request.caller,        request.definite,         request.complex,
+                size_class(request.n), size_class(request.nrhs), size_class(request.rows)};
   const auto [at, is_new] = all.numbers.try_emplace(key, all.sites.size());
   if (is_new) {
-    const SpeedKey speed{request.library, request.definite, request.complex, size_class(request.n)};
+    const SpeedKey speed{request.library, request.definite, request.complex, size_class(request.n),
+                         size_class(request.rows)};
     const auto [number, is_first] = all.speed_numbers.try_emplace(speed, all.lapacks.size());
     if (is_first) all.lapacks.emplace_back();
     auto& site = all.sites.emplace_back();
@@ -161,16 +168,16 @@ bool is_canary(int call, std::size_t known) {
 
 /// Whether a first attempt must wait: systems of this size take so little that the attempt can be
 /// paid for by earlier calls, should it fail.
-bool must_wait(Tally& all, const Site& site, std::ptrdiff_t n) {
+bool must_wait(Tally& all, const Site& site, double work) {
   constexpr std::ptrdiff_t large = 1500;
   constexpr double cost = 0.6;  // of a call, that of an attempt in vain
-  if (n >= large || settings().least_n > 0 || site.ours.count() > 0) return false;
+  if (work >= cube(large) || settings().least_n > 0 || site.ours.count() > 0) return false;
   const auto& lapack = all.lapack_of(site);
   if (lapack.count() == 0) return true;
-  return all.loses(site, cost * lapack.median() * cube(n));
+  return all.loses(site, cost * lapack.median() * work);
 }
 
-Refusal refusal_of(Tally& all, Site& site, std::ptrdiff_t n) {
+Refusal refusal_of(Tally& all, Site& site, double work) {
   if (settings().always) return Refusal::none;
   if (tuning_is_off()) return Refusal::tuning;
   if (site.factors_used) return Refusal::factors;
@@ -180,7 +187,7 @@ Refusal refusal_of(Tally& all, Site& site, std::ptrdiff_t n) {
     return Refusal::remembered;
   }
   if (all.loses(site, 0)) return Refusal::guard;
-  if (must_wait(all, site, n)) return Refusal::canary;
+  if (must_wait(all, site, work)) return Refusal::canary;
   return is_canary(++site.calls, all.lapack_of(site).count()) ? Refusal::canary : Refusal::none;
 }
 
@@ -269,7 +276,7 @@ Verdict decide(const Request& request) {
   verdict.site = number_of(all, request);
   auto& site = all.sites[verdict.site];
   verdict.expected_condition = site.condition;
-  verdict.refusal = refusal_of(all, site, request.n);
+  verdict.refusal = refusal_of(all, site, work_of(request));
   auto& counts = all.counts_of(site);
   ++counts.seen;
   ++counts.refusals[static_cast<std::size_t>(verdict.refusal)];
@@ -294,13 +301,13 @@ void took(std::size_t number, const Request& request, const dense::Certificate& 
   counts.total_s += seconds;
   site.skipped = 0;
   site.condition = certificate.rcond > 0 ? 1 / certificate.rcond : 0;
-  site.ours.add(seconds / cube(request.n));
+  site.ours.add(seconds / work_of(request));
   const auto& lapack = all.lapack_of(site);
   if (lapack.count() > 0) {
-    site.gained_s += lapack.median() * cube(request.n) - seconds;
+    site.gained_s += lapack.median() * work_of(request) - seconds;
   } else {
     site.not_compared_s += seconds;
-    site.not_compared_cubes += cube(request.n);
+    site.not_compared_work += work_of(request);
   }
   compare(lapack, site);
 }
@@ -326,11 +333,11 @@ void lapack_took(std::size_t number, const Request& request, double seconds) {
   all.counts_of(all.sites[number]).total_s += seconds;
   const auto speed = all.sites[number].class_of_speed;
   auto& lapack = all.lapacks[speed];
-  lapack.add(seconds / cube(request.n));
+  lapack.add(seconds / work_of(request));
   for (auto& site : all.sites) {
     if (site.class_of_speed != speed) continue;
-    site.gained_s += lapack.median() * site.not_compared_cubes - site.not_compared_s;
-    site.not_compared_s = site.not_compared_cubes = 0;
+    site.gained_s += lapack.median() * site.not_compared_work - site.not_compared_s;
+    site.not_compared_s = site.not_compared_work = 0;
     compare(lapack, site);
   }
 }
@@ -380,9 +387,11 @@ std::string lines_of(const Tally& all, bool parallel) {
     add(refused, counts.refusals[i], text_of(static_cast<Refusal>(i)));
   }
   add(refused, counts.in_vain, "tried in vain");
-  std::string text = parallel           ? "tailrace: pdgesv, pdposv: "
-                     : settings().pairs ? "tailrace: dgesv, dposv, zgesv, zposv, dgetrf, zgetrf: "
-                                        : "tailrace: dgesv, dposv, zgesv, zposv: ";
+  std::string text = "tailrace: pdgesv, pdposv: ";
+  if (!parallel) {
+    text = std::string("tailrace: dgesv, dposv, dgels, zgesv, zposv, zgels") +
+           (settings().pairs ? ", dgetrf, zgetrf: " : ": ");
+  }
   text += std::to_string(counts.seen + few) + " calls seen, " + std::to_string(ours) + " taken" +
           (taken.empty() ? "" : " (" + taken + ")");
   if (!refused.empty()) {

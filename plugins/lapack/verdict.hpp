@@ -44,7 +44,8 @@ struct Request {
   std::ptrdiff_t n;
   std::ptrdiff_t nrhs;
   bool complex = false;
-  bool parallel = false;  ///< ScaLAPACK's, whose calls are counted by themselves
+  bool parallel = false;    ///< ScaLAPACK's, whose calls are counted by themselves
+  std::ptrdiff_t rows = 0;  ///< of least squares, n columns; 0: a square system
 };
 
 struct Verdict {

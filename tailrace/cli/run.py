@@ -15,7 +15,10 @@ from tailrace.runs.simulation import Job, run_job
 
 # What is put before BLAS or LAPACK, and routines that show that a program has its own.
 DENSE_LIBRARIES = {
-    "refine": ("lapack", ("dgesv_", "dposv_", "zgesv_", "zposv_", "pdgesv_", "pdposv_")),
+    "refine": (
+        "lapack",
+        ("dgesv_", "dposv_", "dgels_", "zgesv_", "zposv_", "zgels_", "pdgesv_", "pdposv_"),
+    ),
     "blas": ("blas", ("dgemm_", "sgemm_")),
 }
 

@@ -71,6 +71,23 @@ for lower in False, True:
 print("all is right")
 """
 
+LEAST_SQUARES = """
+import numpy as np
+from scipy.linalg import lapack
+random = np.random.default_rng(2)
+a, b = random.normal(size=(300, 160)), random.normal(size=(300, 1))
+for gels, a, b in (lapack.dgels, a, b), (lapack.zgels, a + 1j * a[::-1, ::-1], b + 1j * b[::-1]):
+    factors, x, info = gels(a, b)
+    assert info == 0 and np.allclose(x[:160], np.linalg.lstsq(a, b)[0], rtol=1e-11, atol=1e-13)
+    triangle = np.triu(factors[:160])
+    assert np.allclose(triangle.conj().T @ triangle, a.conj().T @ a, atol=1e-3)
+    residual = np.linalg.norm(b - a @ x[:160])
+    assert abs(np.linalg.norm(x[160:]) - residual) < 1e-11
+    wide, y, info = gels(a.T.copy(), b)
+    assert info == 0 and np.allclose(a.T @ y, b[:160])
+print("all is right")
+"""
+
 
 @pytest.fixture(autouse=True)
 def tuning(no_tuning: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +158,14 @@ def test_complex_factors_are_kept() -> None:
     lines = check(run(COMPLEX, TAILRACE_REFINE="least=100,always"))
     assert "3 calls seen, 3 taken (fp32 3)" in lines
     assert re.search(r"with these factors: [1-3] refined, [1-3] matrices factored again", lines)
+
+
+@pytest.mark.usefixtures("library")
+def test_least_squares_of_scipy() -> None:
+    """One dgels and one zgels are taken; the least norms of two wide systems are LAPACK's."""
+    pytest.importorskip("scipy", reason="needs SciPy")
+    lines = check(run(LEAST_SQUARES, TAILRACE_REFINE="least=100,always"))
+    assert "2 calls seen, 2 taken (fp32 2)" in lines
 
 
 def test_symbols_of_a_program(tmp_path: Path) -> None:

@@ -81,6 +81,19 @@ TEST(Verdict, ComplexSystemsHaveTimesOfTheirOwn) {
   EXPECT_EQ(call(complex, 4, 8), Refusal::none);
 }
 
+TEST(Verdict, LeastSquaresHaveTimesOfTheirOwn) {
+  auto tall = request(18);
+  for (int k = 0; k < 8; ++k) call(request(18), 1, 2);
+  tall.rows = 8000;
+  EXPECT_EQ(call(tall, 8, 16), Refusal::none);
+  EXPECT_EQ(call(tall, 8, 16), Refusal::canary);
+  EXPECT_EQ(call(tall, 8, 16), Refusal::none);
+  tall.rows = 2000;  // another size
+  EXPECT_EQ(call(tall, 8, 4), Refusal::none);
+  EXPECT_EQ(call(tall, 8, 4), Refusal::canary);
+  EXPECT_EQ(call(tall, 8, 4), Refusal::no_faster);
+}
+
 TEST(Verdict, ParallelCallsAreCountedByThemselves) {
   EXPECT_EQ(summary().find("pdgesv"), std::string::npos);
   auto parallel = request(16);
