@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "dense/blas/chooser.hpp"
+#include "blas/chooser.hpp"
 #include "driver.hpp"
 #include "words.hpp"
 
@@ -24,7 +24,7 @@ extern "C" void dgemm_();
 
 namespace {
 
-using namespace tailrace::dense;
+using namespace tailrace::blas;
 
 /// The library that the program links: where its dgemm is.
 void* linked() {

@@ -14,6 +14,7 @@
 #include "dense/own_factors.hpp"
 #include "dense/predict_condition.hpp"
 #include "dense/refine.hpp"
+#include "tailrace/more/dense_factors.hpp"
 
 namespace tailrace::dense {
 
@@ -281,12 +282,6 @@ void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options, Fa
   certificate.attempts.push_back(std::move(attempt));
 }
 
-}  // namespace
-
-bool pays(std::ptrdiff_t n, std::ptrdiff_t nrhs) {
-  return n >= least_profitable && nrhs * rows_per_column <= n;
-}
-
 template <class S>
 Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdiff_t ldb,
                   const SolveOptions& options, Factors<Low<S>>* kept) {
@@ -294,7 +289,7 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
   Certificate certificate;
   if (matrix.n == 0) return certificate;
   const bool may_skip = options.skip_unprofitable && options.highest == Rung::fp64;
-  const bool pays_off = nrhs > 0 && (!may_skip || pays(matrix.n, nrhs));
+  const bool pays_off = nrhs > 0 && (!may_skip || gesv_pays(matrix.n, nrhs));
   const double predicted = pays_off && options.skip_unprofitable ? predicted_rcond(matrix) : 1;
   const bool low = pays_off && std::ranges::any_of(low_rungs(), [&](const RungEntry& entry) {
                      return worth_trying(entry, matrix, options, predicted);
@@ -342,39 +337,44 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
   return certificate;
 }
 
-template Certificate climb(const Matrix<double>& matrix, std::ptrdiff_t nrhs, double* b,
+}  // namespace
+
+bool gesv_pays(std::ptrdiff_t n, std::ptrdiff_t nrhs) {
+  return n >= least_profitable && nrhs * rows_per_column <= n;
+}
+
+template <class S>
+Certificate solve(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdiff_t ldb,
+                  const SolveOptions& options, Factors<Low<S>>* kept) {
+  check(matrix.symmetric() ? "posv" : "gesv", matrix, nrhs, b, ldb, options);
+  return climb(matrix, nrhs, b, ldb, options, kept);
+}
+
+template Certificate solve(const Matrix<double>& matrix, std::ptrdiff_t nrhs, double* b,
                            std::ptrdiff_t ldb, const SolveOptions& options, Factors<float>* kept);
-template Certificate climb(const Matrix<Complex>& matrix, std::ptrdiff_t nrhs, Complex* b,
+template Certificate solve(const Matrix<Complex>& matrix, std::ptrdiff_t nrhs, Complex* b,
                            std::ptrdiff_t ldb, const SolveOptions& options,
                            Factors<std::complex<float>>* kept);
 
 namespace {
 
 template <class S>
-Certificate solve_general(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdiff_t ldb,
-                          const SolveOptions& options) {
-  check("gesv", matrix, nrhs, b, ldb, options);
-  return climb<S>(matrix, nrhs, b, ldb, options, nullptr);
-}
-
-template <class S>
 Certificate solve_definite(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdiff_t ldb,
                            const SolveOptions& options) {
   require(matrix.triangle == 'L' || matrix.triangle == 'U',
           "posv: triangle is neither 'L' nor 'U'");
-  check("posv", matrix, nrhs, b, ldb, options);
-  return climb<S>(matrix, nrhs, b, ldb, options, nullptr);
+  return solve<S>(matrix, nrhs, b, ldb, options, nullptr);
 }
 
 }  // namespace
 
 Certificate gesv(std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a, std::ptrdiff_t lda,
                  double* b, std::ptrdiff_t ldb, const SolveOptions& options) {
-  return solve_general<double>({a, n, lda, 'A'}, nrhs, b, ldb, options);
+  return solve<double>({a, n, lda, 'A'}, nrhs, b, ldb, options, nullptr);
 }
 Certificate gesv(std::ptrdiff_t n, std::ptrdiff_t nrhs, const Complex* a, std::ptrdiff_t lda,
                  Complex* b, std::ptrdiff_t ldb, const SolveOptions& options) {
-  return solve_general<Complex>({a, n, lda, 'A'}, nrhs, b, ldb, options);
+  return solve<Complex>({a, n, lda, 'A'}, nrhs, b, ldb, options, nullptr);
 }
 
 Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a,

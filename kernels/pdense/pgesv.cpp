@@ -92,31 +92,6 @@ struct Work {
         work(system) {}
 };
 
-bool solve_low(Work& w, const DistributedNorms& norms, const PgesvOptions& options,
-               DistributedFactors& factors, Certificate& certificate) {
-  const double start = MPI_Wtime();
-  Attempt attempt;
-  attempt.rung = Rung::fp32;
-  attempt.outcome = "solved";
-  double error = 0;
-  if (!factor(w.system, norms, factors)) {
-    attempt.outcome = "the factorisation broke down";
-  } else {
-    const auto refined = refine(w.system, norms, factors, options.max_steps, w.work);
-    attempt.steps = refined.steps;
-    attempt.rcond = refined.rcond;
-    error = refined.error;
-    if (refined.why_not != nullptr) attempt.outcome = refined.why_not;
-  }
-  attempt.seconds = MPI_Wtime() - start;
-  certificate.rung = Rung::fp32;
-  certificate.steps = attempt.steps;
-  certificate.rcond = attempt.rcond;
-  certificate.backward_error = error;
-  certificate.attempts.push_back(attempt);
-  return attempt.outcome == "solved";
-}
-
 void solve_fp64(Work& w, const DistributedNorms& norms, Certificate& certificate) {
   const double start = MPI_Wtime();
   auto a = w.a.items;
@@ -222,14 +197,11 @@ Certificate pgesv(const Comm& comm, const Layout& a_layout, std::span<const doub
   fetch(a_layout, a, w.a);
   fetch(b_layout, b, w.b);
   const auto norms = norms_of(w.system, w.work);
-  const bool low = may_be_low && norms.usable();
-  if (!low || !solve_low(w, norms, options, *factors, certificate)) {
-    if (options.highest == Rung::fp64) {
-      solve_fp64(w, norms, certificate);
-    } else {
-      certificate.info = -1;
-    }
+  certificate.info = -1;
+  if (may_be_low && norms.usable()) {
+    certificate = solve_low(w.system, norms, *factors, options.max_steps, w.work);
   }
+  if (certificate.info != 0 && options.highest == Rung::fp64) solve_fp64(w, norms, certificate);
   if (certificate.info == 0) {
     const std::span<const double> x(w.work.x.data(), w.b.items.size());
     Exchange(comm, Plan(w.b.layout, b_layout, comm.rank()), w.b.memory, own(b_layout), {},

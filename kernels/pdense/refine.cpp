@@ -5,8 +5,10 @@
 #include "pdense/refine.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tailrace::dense {
 
@@ -279,6 +281,31 @@ DistributedRefinement refine(const DistributedSystem& s, const DistributedNorms&
   }
   if (done.error > target) done.why_not = "no convergence within max_steps";
   return done;
+}
+
+Certificate solve_low(const DistributedSystem& s, const DistributedNorms& norms,
+                      DistributedFactors& factors, int max_steps, DistributedWork& work) {
+  const auto start = std::chrono::steady_clock::now();
+  Attempt attempt;
+  attempt.rung = Rung::fp32;
+  attempt.outcome = "solved";
+  Certificate certificate;
+  if (!factor(s, norms, factors)) {
+    attempt.outcome = "the factorisation broke down";
+  } else {
+    const auto refined = refine(s, norms, factors, max_steps, work);
+    attempt.steps = refined.steps;
+    attempt.rcond = refined.rcond;
+    certificate.backward_error = refined.error;
+    if (refined.why_not != nullptr) attempt.outcome = refined.why_not;
+  }
+  attempt.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  certificate.info = attempt.outcome == "solved" ? 0 : -1;
+  certificate.rung = Rung::fp32;
+  certificate.steps = attempt.steps;
+  certificate.rcond = attempt.rcond;
+  certificate.attempts.push_back(std::move(attempt));
+  return certificate;
 }
 
 }  // namespace tailrace::dense

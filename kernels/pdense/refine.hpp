@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pdense/block_cyclic.hpp"
+#include "tailrace/dense.hpp"
 
 namespace tailrace::dense {
 
@@ -81,6 +82,9 @@ struct DistributedRefinement {
 DistributedRefinement refine(const DistributedSystem& system, const DistributedNorms& norms,
                              const DistributedFactors& factors, int max_steps,
                              DistributedWork& work);
+/// Factors and refines to `work.x`. The certificate's `info` is -1 where that fails.
+Certificate solve_low(const DistributedSystem& system, const DistributedNorms& norms,
+                      DistributedFactors& factors, int max_steps, DistributedWork& work);
 /// The normwise backward error of x as B, without gaps.
 double backward_error(const DistributedSystem& system, const DistributedNorms& norms,
                       const std::vector<double>& x, DistributedWork& work);

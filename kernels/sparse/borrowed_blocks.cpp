@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sparse/borrowed_blocks.hpp"
+#include "tailrace/more/borrowed_blocks.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "sparse/instruction_set.hpp"
+#include "sparse/kernels.hpp"
 #include "tailrace/sparse.hpp"
 
 namespace tailrace::sparse {

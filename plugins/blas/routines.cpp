@@ -45,8 +45,8 @@ __attribute__((destructor)) void report() {
     std::fputs("tailrace: BLAS: TAILRACE_TUNE=off: all calls by the program's own library\n",
                stderr);
   }
-  if (dense::always_library() || is_quiet) return;
-  const auto& chooser = dense::shape_chooser();
+  if (always_library() || is_quiet) return;
+  const auto& chooser = shape_chooser();
   const auto all = chooser.account();
   if (all.calls == 0) return;
   std::string by;

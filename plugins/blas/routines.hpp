@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "dense/blas/chooser.hpp"
+#include "blas/chooser.hpp"
 #include "library.hpp"
 
 namespace tailrace::blas {
@@ -56,19 +56,19 @@ inline std::int64_t read(const Site& site, std::int64_t integer) {
 template <class Call>
 void run(const Site& site, const Call& call) {
   if (site.fortran == nullptr) give_up(Call::name);
-  if (call.work() < dense::ShapeChooser::small || dense::always_library() || !call.plain()) {
+  if (call.work() < ShapeChooser::small || always_library() || !call.plain()) {
     return call.run(site.fortran);
   }
-  dense::shape_chooser().run(call, site.fortran);
+  shape_chooser().run(call, site.fortran);
 }
 
 /// A call of CBLAS's as `call`, where it can be said so (`known`); else as it was made.
 template <class Call, class... Arguments>
 void run_c(const Site& site, bool known, const Call& call, Arguments... arguments) {
   if (site.c == nullptr) give_up(Call::name);
-  if (known && site.fortran != nullptr && call.work() >= dense::ShapeChooser::small &&
-      !dense::always_library() && call.plain()) {
-    dense::shape_chooser().run(call, site.fortran);
+  if (known && site.fortran != nullptr && call.work() >= ShapeChooser::small && !always_library() &&
+      call.plain()) {
+    shape_chooser().run(call, site.fortran);
   } else if constexpr (requires { call.result; }) {
     using Result = std::remove_pointer_t<decltype(call.result)>;
     *call.result = reinterpret_cast<Result (*)(Arguments...)>(site.c)(arguments...);

@@ -15,8 +15,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "dense/ladder.hpp"
-#include "dense/refine.hpp"
 #include "stored_factors.hpp"
 #include "tailrace/more/dense_factors.hpp"
 #include "verdict.hpp"
@@ -84,9 +82,8 @@ struct Call {
     return (triangle == 'A' || triangle == 'L' || triangle == 'U') && n > 0 && nrhs > 0 &&
            lda >= n && ldb >= n && lda <= INT32_MAX && ldb <= INT32_MAX && nrhs <= INT32_MAX;
   }
-  dense::Matrix<S> matrix() const { return {a, n, lda, triangle}; }
   Request request() const {
-    return {caller, &lapack, triangle != 'A', n, nrhs, std::is_same_v<S, dense::Complex>};
+    return {caller, &lapack, triangle != 'A', n, nrhs, std::is_same_v<S, std::complex<double>>};
   }
   void forget_factors() const { forget(a, n, n, lda); }
 };
@@ -114,7 +111,7 @@ struct LeastSquares {
             .definite = false,
             .n = n,
             .nrhs = nrhs,
-            .complex = std::is_same_v<S, dense::Complex>,
+            .complex = std::is_same_v<S, std::complex<double>>,
             .rows = m};
   }
   void forget_factors() const { forget(a, m, n, lda); }
@@ -125,7 +122,7 @@ bool is_small(const Call<S>& call) {
   const auto least = settings().least_n;
   if (least > 0) return call.n < least;
   if (call.triangle != 'A' && call.n < least_definite) return true;
-  return !dense::pays(call.n, call.nrhs);
+  return !dense::gesv_pays(call.n, call.nrhs);
 }
 
 template <class S>
@@ -144,6 +141,14 @@ bool count(const C& call, const Verdict& verdict, const dense::Certificate& cert
     failed(verdict.site, certificate, seconds);
   }
   return certificate.info == 0;
+}
+
+/// Solves by fp32 or less, without its factors.
+template <class S>
+dense::Certificate solve_alone(const Call<S>& call, const dense::SolveOptions& options) {
+  const auto& [lapack, caller, triangle, n, nrhs, lda, ldb, a, pivots, b] = call;
+  return triangle == 'A' ? dense::gesv(n, nrhs, a, lda, b, ldb, options)
+                         : dense::posv(triangle, n, nrhs, a, lda, b, ldb, options);
 }
 
 /// Solves; false: LAPACK must.
@@ -165,16 +170,15 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
     const Using lapack(call.lapack);
     std::unique_ptr<StoredFactors<S>> kept;
     if (!dropped) {
-      kept = keep(call.a, call.n, call.lda, call.triangle);
+      kept = std::make_unique<StoredFactors<S>>(call.a, call.n, call.lda, call.triangle);
       given.reserve(static_cast<std::size_t>(call.n * call.nrhs));
       for (std::int64_t c = 0; c < call.nrhs; ++c) {
         given.insert(given.end(), call.b + c * call.ldb, call.b + c * call.ldb + call.n);
       }
     }
-    certificate = dense::climb(call.matrix(), call.nrhs, call.b, call.ldb, options,
-                               kept ? &kept->factors : nullptr);
+    certificate = kept ? kept->low.solve(call.a, call.lda, call.nrhs, call.b, call.ldb, options)
+                       : solve_alone(call, options);
     if (certificate.info == 0 && kept) {
-      kept->rcond = certificate.rcond;
       kept->seconds = seconds_since(start);
       kept->site = verdict.site;
       give(std::move(kept), call.lapack, call.pivots);
@@ -256,16 +260,7 @@ bool solve_later(const Later<S>& later, const std::shared_ptr<StoredFactors<S>>&
   ++kept->solves;
   if (!transposed && cheap) {
     try {
-      const auto matrix = kept->view();
-      const dense::Problem<S> problem{matrix, kept->norms, nrhs, b, ldb};
-      dense::Answer<S> answer;
-      answer.x.resize(static_cast<std::size_t>(kept->n * nrhs));
-      answer.r.resize(answer.x.size());
-      answer.w.resize(answer.x.size());
-      solved = dense::refine<S>(problem, kept->factors, {}, kept->rcond, answer).converged;
-      for (std::ptrdiff_t c = 0; solved && c < nrhs; ++c) {
-        std::copy_n(answer.x.data() + c * kept->n, kept->n, b + c * ldb);
-      }
+      solved = kept->low.solve_again(nrhs, b, ldb);
     } catch (const std::bad_alloc&) {
       solved = false;
     }

@@ -12,16 +12,15 @@
 #include <span>
 #include <vector>
 
-#include "dense/ladder.hpp"
 #include "stored_distributed_factors.hpp"
+#include "tailrace/more/dense_factors.hpp"
+#include "tailrace/more/distributed_factors.hpp"
 #include "verdict.hpp"
 
 namespace tailrace::lapack {
 
 namespace {
 
-using dense::BlockCyclic;
-using dense::DistributedSystem;
 using Clock = std::chrono::steady_clock;
 using In = const int*;
 
@@ -30,6 +29,16 @@ constexpr int most_solves = 16;        // in place of that where nothing is comp
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr int one = 1;
+
+/// Rows and columns of the grid of a context.
+std::array<int, 2> grid_of(int context) {
+  std::array<int, 4> grid{};
+  scalapack_in_use()->call("blacs_gridinfo", &context, grid.data(), grid.data() + 1,
+                           grid.data() + 2, grid.data() + 3);
+  return {grid[0], grid[1]};
 }
 
 /// The ranks of a call; BLACS's calls through it are the program's own.
@@ -48,8 +57,8 @@ class Ranks {
     const int count = static_cast<int>(values.size());
     const int none = -1;
     int* const nowhere = nullptr;
-    scalapack_.call("igamx2d", &context_, "All", " ", &count, &dense::one, values.data(), &count,
-                    nowhere, nowhere, &none, &none, &none);
+    scalapack_.call("igamx2d", &context_, "All", " ", &count, &one, values.data(), &count, nowhere,
+                    nowhere, &none, &none, &none);
   }
   bool any(bool here) const {
     std::array value{here ? 1 : 0};
@@ -90,12 +99,11 @@ Request request_of(const ParallelCall& call) {
   using Key = std::array<std::intptr_t, 4>;
   static std::mutex mutex;  // threads may have a grid each
   static auto& libraries = *new std::map<Key, char>;
-  const auto cyclic = dense::block_cyclic_of(call.a.descriptor, call.n, call.n);
+  const auto grid = grid_of(call.a.descriptor[1]);
   const auto address =
       reinterpret_cast<std::intptr_t>(call.scalapack.addresses[ParallelRoutine("pdgesv").index]);
   const std::scoped_lock lock(mutex);
-  const char* const library =
-      &libraries[{address, cyclic.rows.places, cyclic.columns.places, cyclic.rows.block}];
+  const char* const library = &libraries[{address, grid[0], grid[1], call.a.descriptor[4]}];
   return {.caller = call.caller,
           .library = library,
           .definite = call.triangle != 'A',
@@ -105,50 +113,28 @@ Request request_of(const ParallelCall& call) {
           .parallel = true};
 }
 
-/// Writes x, without gaps, to the program's B.
-void write_answer(const DistributedSystem& system, const std::vector<double>& x, double* b) {
-  const int columns = system.b.columns.count();
-  for (int j = 0; j < columns; ++j) {
-    std::copy_n(x.data() + static_cast<std::ptrdiff_t>(j) * system.b.dense_ld(),
-                system.b.rows.count(), b + static_cast<std::ptrdiff_t>(j) * system.ldb);
-  }
-}
-
 /// Steps that cost about half a factorisation, as on one process.
 int paying_steps(int n) { return 4 + n / 150; }
 
 /// Factors and refines; A holds the factors then.
 bool solve(const ParallelCall& call, const Ranks& ranks, const Verdict& verdict) {
   const auto start = Clock::now();
-  const auto system = call.system();
   std::shared_ptr<StoredDistributedFactors> kept;
-  std::unique_ptr<dense::DistributedWork> work;
   try {
-    kept = keep(system, call.a.items);
-    work = std::make_unique<dense::DistributedWork>(system);
+    kept = keep(call.triangle, call.n, call.a.items, call.a.descriptor);
+    kept->low.prepare(call.a.descriptor, call.nrhs, call.b.descriptor);
   } catch (const std::bad_alloc&) {
-    work = nullptr;
+    kept = nullptr;
   }
-  std::array values{work ? 0 : 1, last_number()};
+  std::array values{kept ? 0 : 1, last_number()};
   ranks.largest(values);
   if (values[0] == 1) {
     if (ranks.first()) refuse(verdict, Refusal::memory);
     return false;
   }
-  dense::Certificate certificate;
-  certificate.rung = dense::Rung::fp32;
-  kept->norms = dense::norms_of(system, *work);
-  bool solved = kept->norms.usable() && dense::factor(system, kept->norms, kept->factors);
+  const auto certificate = kept->low.solve(call.a.items, call.b.items, paying_steps(call.n));
+  const bool solved = certificate.info == 0;
   if (solved) {
-    const auto refined =
-        dense::refine(system, kept->norms, kept->factors, paying_steps(call.n), *work);
-    certificate.steps = refined.steps;
-    certificate.rcond = refined.rcond;
-    certificate.backward_error = refined.error;
-    solved = refined.why_not == nullptr;
-  }
-  if (solved) {
-    write_answer(system, work->x, call.b.items);
     kept->number = values[1] + 1;
     kept->site = verdict.site;
     kept->seconds = seconds_since(start);
@@ -169,7 +155,7 @@ bool is_small(int n, int nrhs) {
   constexpr int rows_per_column = 250;  // set by hand: 30 of 2000 lost a fifth
   const auto least = settings().least_n;
   if (least > 0) return n < least;
-  return !dense::pays(n, nrhs) || (nrhs > 1 && nrhs > n / rows_per_column);
+  return !dense::gesv_pays(n, nrhs) || (nrhs > 1 && nrhs > n / rows_per_column);
 }
 
 /// What was kept of these factors on all ranks; null: they are not ours.
@@ -179,8 +165,7 @@ std::shared_ptr<StoredDistributedFactors> find_kept(const ParallelFactors& facto
   const bool ours = a.begins() && factors.n > 0 && a.holds(factors.n, factors.n);
   return kept_of(ranks.agreed([&](int bound) {
     if (!ours) return 0;
-    return find_number(dense::block_cyclic_of(a.descriptor, factors.n, factors.n), factors.triangle,
-                       a.items, a.descriptor[8], factors.pivots, bound);
+    return find_number(factors.triangle, factors.n, a.items, a.descriptor, factors.pivots, bound);
   }));
 }
 
@@ -189,7 +174,7 @@ void restore(const ParallelFactors& factors, const StoredDistributedFactors& kep
              const Ranks& ranks) {
   const auto start = Clock::now();
   const auto& [scalapack, triangle, n, a, pivots] = factors;
-  write_matrix(kept, a.items, a.descriptor[8]);
+  kept.low.write_matrix(a.items, a.descriptor[8]);
   int info = 0;
   if (triangle == 'A') {
     scalapack.call("pdgetrf", &n, &n, a.items, a.i, a.j, a.descriptor, pivots, &info);
@@ -207,9 +192,10 @@ bool Argument::holds(int rows, int columns) const {
   const auto* const d = descriptor;
   if (d[0] != 1 || rows < 0 || columns < 0 || d[2] < rows || d[3] < columns) return false;
   if (d[4] < 1 || d[5] < 1 || d[6] < 0 || d[7] < 0) return false;
-  const auto cyclic = dense::block_cyclic_of(d, rows, columns);
-  return d[6] < cyclic.rows.places && d[7] < cyclic.columns.places && d[8] >= cyclic.dense_ld() &&
-         (items != nullptr || cyclic.num_items() == 0);
+  const auto grid = grid_of(d[1]);
+  const auto own = dense::local_extents(d, rows, columns);
+  return d[6] < grid[0] && d[7] < grid[1] && d[8] >= std::max(1, own[0]) &&
+         (items != nullptr || own[0] == 0 || own[1] == 0);
 }
 
 bool ParallelCall::valid() const {
@@ -220,18 +206,9 @@ bool ParallelCall::valid() const {
 bool ParallelCall::ours() const {
   const auto* const d = a.descriptor;
   const auto* const e = b.descriptor;
-  return a.begins() && b.begins() && d[4] == d[5] && d[4] == e[4] && d[6] == e[6] &&
-         dense::block_cyclic_of(d, n, n).num_items() > 0;
-}
-
-DistributedSystem ParallelCall::system() const {
-  return {triangle,
-          dense::block_cyclic_of(a.descriptor, n, n),
-          dense::block_cyclic_of(b.descriptor, n, nrhs),
-          a.items,
-          a.descriptor[8],
-          b.items,
-          b.descriptor[8]};
+  const auto own = dense::local_extents(d, n, n);
+  return a.begins() && b.begins() && d[4] == d[5] && d[4] == e[4] && d[6] == e[6] && own[0] > 0 &&
+         own[1] > 0;
 }
 
 int solve_parallel(const ParallelCall& call, const std::function<int()>& real) {
@@ -261,7 +238,8 @@ int solve_parallel(const ParallelCall& call, const std::function<int()>& real) {
   // What speaks against it here.
   Refusal why = Refusal::none;
   if (!call.ours()) why = Refusal::part;
-  if (why == Refusal::none && !has_room(call.system().a)) why = Refusal::memory;
+  if (why == Refusal::none && !has_room(call.n, call.a.descriptor, grid_of(call.a.descriptor[1])))
+    why = Refusal::memory;
   if (counted && !settings().factors) why = Refusal::factors;
   if (counted && verdict.refusal != Refusal::none) why = verdict.refusal;
   std::array refusals{static_cast<int>(why), ranks.first() && !counted ? 1 : 0};
@@ -296,14 +274,9 @@ bool solve_later(const ParallelFactors& factors, bool transposed, int nrhs, cons
   const ParallelCall call{factors.scalapack, nullptr, factors.triangle, factors.n, nrhs, factors.a,
                           factors.pivots,    b};
   bool refinable = !transposed && call.valid() && call.ours();
-  DistributedSystem system;
-  std::unique_ptr<dense::DistributedWork> work;
   if (refinable) {
-    system = call.system();
-    system.a_items = kept->matrix.get();
-    system.lda = kept->cyclic.dense_ld();
     try {
-      work = std::make_unique<dense::DistributedWork>(system);
+      kept->low.prepare(factors.a.descriptor, nrhs, b.descriptor);
     } catch (const std::bad_alloc&) {
       refinable = false;
     }
@@ -315,13 +288,10 @@ bool solve_later(const ParallelFactors& factors, bool transposed, int nrhs, cons
   }
   bool solved = !ranks.any(!refinable);
   if (solved) {
-    const auto refined =
-        dense::refine(system, kept->norms, kept->factors, paying_steps(factors.n), *work);
-    solved = refined.why_not == nullptr;
+    solved = kept->low.solve_again(b.items, paying_steps(factors.n));
     kept->spent_s += seconds_since(start);
   }
   if (solved) {
-    write_answer(system, work->x, b.items);
     if (ranks.first()) solved_later(kept->site, factors.n, seconds_since(start));
   } else {
     restore(factors, *kept, ranks);

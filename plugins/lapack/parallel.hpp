@@ -7,7 +7,6 @@
 
 #include <functional>
 
-#include "pdense/refine.hpp"
 #include "scalapack.hpp"
 
 namespace tailrace::lapack {
@@ -37,7 +36,6 @@ struct ParallelCall {
   bool valid() const;
   /// Whole matrices in square blocks, of which each rank has some.
   bool ours() const;
-  dense::DistributedSystem system() const;
 };
 
 /// The call's info; `real` does it as it would have been without us, and returns its info.

@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "dense/lapack.hpp"
 #include "library.hpp"
 
 namespace tailrace::lapack {

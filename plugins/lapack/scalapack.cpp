@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "pdense/scalapack.hpp"
-
 namespace tailrace::lapack {
 
 namespace {

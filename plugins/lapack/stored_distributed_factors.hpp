@@ -5,26 +5,24 @@
 // the same on all of them says which parts belong together. Which rank forgets what, and when, is
 // its own business: ranks agree on the number before they use it.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "pdense/refine.hpp"
+#include "tailrace/more/distributed_factors.hpp"
 
 namespace tailrace::lapack {
 
 struct StoredDistributedFactors {
-  StoredDistributedFactors(const dense::DistributedSystem& system, double* factors_in);
+  StoredDistributedFactors(char triangle, int n, double* in, const int* descriptor)
+      : a(in), lda(descriptor[8]), low(triangle, n, descriptor) {}
 
   int number = 0;
   double* a;  ///< this rank's part of the program's array, with our factors in it
   int lda;
-  char triangle;
-  dense::BlockCyclic cyclic;
-  dense::DistributedFactors factors;
-  std::unique_ptr<double[]> matrix;  ///< without gaps
-  dense::DistributedNorms norms;
+  dense::DistributedLowFactors low;
+  std::size_t bytes = 0;
   std::uint64_t checksum = 0;  ///< of the factors as they were given
 
   // Of the first rank of the grid alone:
@@ -36,24 +34,23 @@ struct StoredDistributedFactors {
 
 /// Whether this rank may keep its part: with those of all ranks that may run on its node, a quarter
 /// of the node's memory. Forgets those whose arrays the program has freed or written to.
-bool has_room(const dense::BlockCyclic& a);
+bool has_room(int n, const int* descriptor, const std::array<int, 2>& grid);
 
 /// Makes room for a copy of A and its factors. Throws std::bad_alloc.
-std::shared_ptr<StoredDistributedFactors> keep(const dense::DistributedSystem& system, double* a);
+std::shared_ptr<StoredDistributedFactors> keep(char triangle, int n, double* a,
+                                               const int* descriptor);
 
 /// Copies A, writes the factors into it and their pivots, if any, and remembers them.
 void give(const std::shared_ptr<StoredDistributedFactors>& kept, int* pivots);
 
 /// The largest number, at most `bound`, of what was given with these factors and pivots; 0: none.
-int find_number(const dense::BlockCyclic& cyclic, char triangle, const double* a, int lda,
-                const int* pivots, int bound);
+int find_number(char triangle, int n, const double* a, const int* descriptor, const int* pivots,
+                int bound);
 /// Null: no longer there.
 std::shared_ptr<StoredDistributedFactors> kept_of(int number);
 /// The largest number that this rank has seen.
 int last_number();
 
-/// Writes A, as it was given, to where its factors are.
-void write_matrix(const StoredDistributedFactors& kept, double* a, int lda);
 /// Forgets what was given in this very array, which will be overwritten.
 void forget(const double* a);
 

@@ -16,6 +16,8 @@ namespace tailrace::lapack {
 
 namespace {
 
+using Complex = std::complex<double>;
+
 template <class S>
 struct List {
   std::mutex mutex;
@@ -39,20 +41,16 @@ std::ptrdiff_t end_row(char triangle, std::ptrdiff_t j, std::ptrdiff_t n) {
   return triangle == 'U' ? j + 1 : n;
 }
 
-/// An item of the factors as the program gets it, from those of scale * A.
+/// Factors in a program's array.
 template <class S>
-S item_of(const StoredFactors<S>& kept, std::ptrdiff_t i, std::ptrdiff_t j) {
-  const auto& f = kept.factors;
-  const auto at = [&](std::ptrdiff_t row, std::ptrdiff_t column) -> S {
-    return dense::widened(f.values[static_cast<std::size_t>(row + column * f.ld)]);
-  };
-  if (kept.triangle == 'A') return i <= j ? at(i, j) / f.scale : at(i, j);
-  const double root = std::sqrt(f.scale);
-  return kept.triangle == 'L' ? at(i, j) / root : dense::conjugate(at(j, i)) / root;
-}
+struct Part {
+  const S* a;
+  std::ptrdiff_t n, lda;
+  char triangle;
+};
 
 template <class S>
-std::uint64_t checksum(const dense::Matrix<S>& factors) {
+std::uint64_t checksum(const Part<S>& factors) {
   std::uint64_t sum = 0;
   for (std::ptrdiff_t j = 0; j < factors.n; ++j) {
     const auto first = first_row(factors.triangle, j);
@@ -64,11 +62,11 @@ std::uint64_t checksum(const dense::Matrix<S>& factors) {
 
 /// Whether these are the factors that were given; most others differ in their first item.
 template <class S>
-bool are_those(const StoredFactors<S>& kept, const dense::Matrix<S>& factors, const Lapack& lapack,
+bool are_those(const StoredFactors<S>& kept, const Part<S>& factors, const Lapack& lapack,
                const void* pivots) {
   if (kept.n != factors.n || kept.triangle != factors.triangle) return false;
-  if (factors.a[0] != item_of(kept, 0, 0)) return false;
-  const auto& ours = kept.factors.pivots;
+  if (factors.a[0] != kept.low.item(0, 0)) return false;
+  const auto ours = kept.low.pivots();
   for (std::size_t i = 0; i < ours.size(); ++i) {
     if (lapack.read(pivots, static_cast<std::ptrdiff_t>(i)) != ours[i]) return false;
   }
@@ -78,7 +76,7 @@ bool are_those(const StoredFactors<S>& kept, const dense::Matrix<S>& factors, co
 template <class S>
 std::size_t bytes_of(std::ptrdiff_t n) {
   const auto items = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-  return items * (sizeof(S) + sizeof(dense::Low<S>));
+  return items * (sizeof(S) + sizeof(S) / 2);
 }
 
 /// Whether some items are still ours. The array may be gone, so the system reads it.
@@ -92,7 +90,7 @@ bool seems_alive(const StoredFactors<S>& kept) {
     iovec to{&found, sizeof found};
     iovec from{kept.a + i + j * kept.lda, sizeof found};
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof found) return false;
-    if (found != item_of(kept, i, j)) return false;
+    if (found != kept.low.item(i, j)) return false;
   }
   return true;
 }
@@ -121,6 +119,12 @@ void forget_between(const void* first, const void* end) {
   });
 }
 
+/// Written out: products of std::complex ask for NaN first, and are calls.
+double product(double x, double y) { return x * y; }
+Complex product(Complex x, Complex y) {
+  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+}
+
 /// Factors m x n columns without row exchanges, by halves: nearly all work is in gemm.
 template <class S>
 void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, S* a, std::int64_t lda) {
@@ -131,8 +135,7 @@ void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, S* a,
       for (std::int64_t i = k + 1; i < m; ++i) a[i + k * lda] /= column[k];
       for (std::int64_t j = k + 1; j < n; ++j) {
         const S factor = a[k + j * lda];
-        for (std::int64_t i = k + 1; i < m; ++i)
-          a[i + j * lda] -= dense::product(factor, column[i]);
+        for (std::int64_t i = k + 1; i < m; ++i) a[i + j * lda] -= product(factor, column[i]);
       }
     }
     return;
@@ -155,49 +158,27 @@ void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, S* a,
 }  // namespace
 
 template <class S>
-std::unique_ptr<StoredFactors<S>> keep(S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle) {
-  auto kept = std::make_unique<StoredFactors<S>>();
-  kept->a = a;
-  kept->n = n;
-  kept->lda = lda;
-  kept->triangle = triangle;
-  kept->matrix = std::make_unique_for_overwrite<S[]>(static_cast<std::size_t>(n * n));
-  return kept;
-}
-
-template <class S>
 bool has_room(std::ptrdiff_t n) {
   static const auto limit = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                             static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 4;
-  return bytes_of<S>(n) + bytes_alive<double>() + bytes_alive<dense::Complex>() <= limit;
+  return bytes_of<S>(n) + bytes_alive<double>() + bytes_alive<Complex>() <= limit;
 }
 
 template <class S>
 void give(std::unique_ptr<StoredFactors<S>> given, const Lapack& lapack, void* pivots) {
   const std::shared_ptr<StoredFactors<S>> kept = std::move(given);
   const auto n = kept->n;
-  const auto rows_of = [&](std::ptrdiff_t j) {
-    const auto first = first_row(kept->triangle, j);
-    return std::pair(first, end_row(kept->triangle, j, n));
-  };
-  for (std::ptrdiff_t j = 0; j < n; ++j) {
-    const auto [first, end] = rows_of(j);
-    std::copy(kept->a + first + j * kept->lda, kept->a + end + j * kept->lda,
-              kept->matrix.get() + first + j * n);
-  }
-  kept->norms = dense::norms_of(kept->view());
   auto& to = list<S>();
   const std::scoped_lock lock(to.mutex);
-  to.all.push_back(kept);  // from here on nothing throws
-  to.count = to.all.size();
-  for (std::ptrdiff_t j = 0; j < n; ++j) {
-    const auto [first, end] = rows_of(j);
-    for (auto i = first; i < end; ++i) kept->a[i + j * kept->lda] = item_of(*kept, i, j);
-  }
-  for (std::size_t i = 0; i < kept->factors.pivots.size(); ++i) {
-    lapack.write(pivots, static_cast<std::ptrdiff_t>(i), kept->factors.pivots[i]);
+  to.all.reserve(to.all.size() + 1);
+  kept->low.exchange(kept->a, kept->lda);
+  const auto ours = kept->low.pivots();
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    lapack.write(pivots, static_cast<std::ptrdiff_t>(i), ours[i]);
   }
   kept->checksum = checksum<S>({kept->a, n, kept->lda, kept->triangle});
+  to.all.push_back(kept);
+  to.count = to.all.size();
 }
 
 template <class S>
@@ -220,24 +201,24 @@ template <class S>
 void forget(const S* a, std::ptrdiff_t rows, std::ptrdiff_t columns, std::ptrdiff_t lda) {
   const S* const end = a + (columns - 1) * lda + rows;
   forget_between<double>(a, end);
-  forget_between<dense::Complex>(a, end);
+  forget_between<Complex>(a, end);
 }
 
 template <class S>
 void restore(const StoredFactors<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda) {
   for (std::ptrdiff_t j = 0; j < kept.n; ++j) {
     const auto first = first_row(kept.triangle, j);
-    std::copy(kept.matrix.get() + first + j * kept.n,
-              kept.matrix.get() + end_row(kept.triangle, j, kept.n) + j * kept.n,
-              a + first + j * lda);
+    const S* const column = kept.low.matrix() + j * kept.n;
+    std::copy(column + first, column + end_row(kept.triangle, j, kept.n), a + first + j * lda);
   }
   const std::int64_t n = kept.n;
   const std::int64_t ld = lda;
   if (kept.triangle == 'A') {
+    const auto pivots = kept.low.pivots();
     for (std::ptrdiff_t j = 0; j < n; ++j) {
       S* const column = a + j * lda;
-      for (std::size_t i = 0; i < kept.factors.pivots.size(); ++i) {
-        std::swap(column[i], column[kept.factors.pivots[i] - 1]);
+      for (std::size_t i = 0; i < pivots.size(); ++i) {
+        std::swap(column[i], column[pivots[i] - 1]);
       }
     }
     factor_in_place(lapack, n, n, a, ld);
@@ -249,23 +230,19 @@ void restore(const StoredFactors<S>& kept, const Lapack& lapack, S* a, std::ptrd
 }
 
 template struct StoredFactors<double>;
-template std::unique_ptr<StoredFactors<double>> keep(double*, std::ptrdiff_t, std::ptrdiff_t, char);
 template bool has_room<double>(std::ptrdiff_t);
 template void give(std::unique_ptr<StoredFactors<double>>, const Lapack&, void*);
 template std::shared_ptr<StoredFactors<double>> find(const double*, std::ptrdiff_t, std::ptrdiff_t,
                                                      char, const Lapack&, const void*);
 template void forget(const double*, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t);
 template void restore(const StoredFactors<double>&, const Lapack&, double*, std::ptrdiff_t);
-template struct StoredFactors<dense::Complex>;
-template std::unique_ptr<StoredFactors<dense::Complex>> keep(dense::Complex*, std::ptrdiff_t,
-                                                             std::ptrdiff_t, char);
-template bool has_room<dense::Complex>(std::ptrdiff_t);
-template void give(std::unique_ptr<StoredFactors<dense::Complex>>, const Lapack&, void*);
-template std::shared_ptr<StoredFactors<dense::Complex>> find(const dense::Complex*, std::ptrdiff_t,
-                                                             std::ptrdiff_t, char, const Lapack&,
-                                                             const void*);
-template void forget(const dense::Complex*, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t);
-template void restore(const StoredFactors<dense::Complex>&, const Lapack&, dense::Complex*,
-                      std::ptrdiff_t);
+template struct StoredFactors<Complex>;
+template bool has_room<Complex>(std::ptrdiff_t);
+template void give(std::unique_ptr<StoredFactors<Complex>>, const Lapack&, void*);
+template std::shared_ptr<StoredFactors<Complex>> find(const Complex*, std::ptrdiff_t,
+                                                      std::ptrdiff_t, char, const Lapack&,
+                                                      const void*);
+template void forget(const Complex*, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t);
+template void restore(const StoredFactors<Complex>&, const Lapack&, Complex*, std::ptrdiff_t);
 
 }  // namespace tailrace::lapack

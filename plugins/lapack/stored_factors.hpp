@@ -8,34 +8,28 @@
 #include <memory>
 #include <mutex>
 
-#include "dense/matrix.hpp"
 #include "library.hpp"
+#include "tailrace/more/dense_factors.hpp"
 
 namespace tailrace::lapack {
 
 template <class S>
 struct StoredFactors {
-  S* a = nullptr;  ///< the program's array, with our factors in it
-  std::ptrdiff_t n = 0;
-  std::ptrdiff_t lda = 0;
-  char triangle = 'A';
-  std::unique_ptr<S[]> matrix;  ///< n x n
-  dense::Norms norms;
-  dense::Factors<dense::Low<S>> factors;
-  double rcond = 0;
+  /// Makes room for a copy of A. Throws std::bad_alloc.
+  StoredFactors(S* in, std::ptrdiff_t order, std::ptrdiff_t ld, char which)
+      : a(in), n(order), lda(ld), triangle(which), low(which, order) {}
+
+  S* a;  ///< the program's array, with our factors in it
+  std::ptrdiff_t n, lda;
+  char triangle;
+  dense::LowFactors<S> low;
   std::uint64_t checksum = 0;  ///< of the factors as they were given
   double seconds = 0;          ///< what they cost us
   double spent_s = 0;          ///< on later solves
   int solves = 0;              ///< that were asked for later
   std::size_t site = 0;        ///< that they were made for
   std::mutex mutex;            ///< one later call at a time
-
-  dense::Matrix<S> view() const { return {matrix.get(), n, n, triangle}; }
 };
-
-/// Makes room for a copy of A. Throws std::bad_alloc.
-template <class S>
-std::unique_ptr<StoredFactors<S>> keep(S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle);
 
 /// Whether a matrix of that size may be kept: all have a quarter of the machine's memory. Forgets
 /// those whose arrays the program has freed or written to.

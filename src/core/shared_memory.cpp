@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/huge_pages.hpp"
 #include "core/round_up.hpp"
+#include "tailrace/more/huge_pages.hpp"
 
 namespace tailrace {
 

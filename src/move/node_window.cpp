@@ -19,10 +19,10 @@
 
 #include "core/awaited.hpp"
 #include "core/futex.hpp"
-#include "core/huge_pages.hpp"
 #include "core/round_up.hpp"
 #include "core/same_on_all.hpp"
 #include "core/under_way.hpp"
+#include "tailrace/more/huge_pages.hpp"
 
 namespace tailrace {
 

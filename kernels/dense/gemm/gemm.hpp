@@ -2,26 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
-// C := alpha op(A) op(B) + beta C by one of several methods.
+#include "tailrace/more/gemm.hpp"
+
+// Kernels of products and factorisations, for one thread.
 namespace tailrace::dense {
-
-/// The arguments of dgemm or sgemm: op(A) is m x k, op(B) k x n, C m x n, all column-major. They
-/// are right (checked by the caller): extents not negative, leading dimensions long enough.
-template <class T>
-struct Gemm {
-  bool a_transposed, b_transposed;
-  std::ptrdiff_t m, n, k;
-  T alpha;
-  const T* a;
-  std::ptrdiff_t lda;
-  const T* b;
-  std::ptrdiff_t ldb;
-  T beta;  ///< 0: C is not read
-  T* c;
-  std::ptrdiff_t ldc;
-};
 
 /// The kernels of an instruction set, for one thread. `k` is at least 1 and alpha not 0.
 template <class T>
@@ -64,22 +49,5 @@ struct FactorKernels {
 /// The best for this processor; null: there are none that gain anything over LAPACK's.
 template <class T>
 const FactorKernels<T>* factor_kernels();
-
-/// How a product is computed.
-enum class GemmMethod { library, packed, direct, inner, num_methods };
-struct GemmMethodInfo {
-  const char* name;
-  const char* summary;
-};
-/// In the order of `GemmMethod`; the first is the reference.
-std::span<const GemmMethodInfo> gemm_methods();
-
-/// Whether a method of ours may pay for such a product: those that cannot are not even tried.
-template <class T>
-bool worth_trying(GemmMethod method, const Gemm<T>& product);
-
-/// Computes by a method of ours on `threads` threads. Local, blocking.
-template <class T>
-void run_gemm(GemmMethod method, const Gemm<T>& product, int threads);
 
 }  // namespace tailrace::dense

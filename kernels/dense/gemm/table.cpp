@@ -9,12 +9,8 @@ namespace tailrace::dense {
 
 namespace {
 
-constexpr std::array<GemmMethodInfo, static_cast<std::size_t>(GemmMethod::num_methods)> methods{{
-    {"library", "the BLAS library's own routine; the reference"},
-    {"packed", "blocks of A and B copied side by side"},
-    {"direct", "A read where it lies: few columns, or few sums"},
-    {"inner", "sums along k: small C, long k, A transposed"},
-}};
+constexpr std::array<const char*, static_cast<std::size_t>(GemmMethod::num_methods)> names{
+    "library", "packed", "direct", "inner"};
 
 #ifdef TAILRACE_GEMM_X86
 template <class Kernels>
@@ -59,7 +55,7 @@ Gemm<T> share(Gemm<T> g, bool by_columns, int part, int parts) {
 
 }  // namespace
 
-std::span<const GemmMethodInfo> gemm_methods() { return methods; }
+const char* name(GemmMethod method) { return names[static_cast<std::size_t>(method)]; }
 
 template <>
 const GemmKernels<double>& gemm_kernels<double>() {

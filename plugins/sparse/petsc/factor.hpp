@@ -7,7 +7,7 @@
 
 #include "chooser/decide.hpp"
 #include "plugin.hpp"
-#include "sparse/borrowed_blocks.hpp"
+#include "tailrace/more/borrowed_blocks.hpp"
 #include "view.hpp"
 
 namespace tailrace::petsc {

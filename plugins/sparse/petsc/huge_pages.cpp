@@ -12,8 +12,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/huge_pages.hpp"
 #include "plugin.hpp"
+#include "tailrace/more/huge_pages.hpp"
 #include "view.hpp"
 
 namespace tailrace::petsc {
@@ -40,7 +40,7 @@ void take_pages(void* memory, std::ptrdiff_t bytes) {
 #ifdef MADV_HUGEPAGE
   constexpr double slow_s = 2e-3;
   auto* const end = static_cast<std::byte*>(memory) + bytes;
-  for (auto* page = round_up(end - bytes, huge_page); page + huge_page <= end; page += huge_page) {
+  for (auto* page = first_huge_page(end - bytes); page + huge_page <= end; page += huge_page) {
     if (are_slow() || madvise(page, huge_page, MADV_HUGEPAGE) != 0) return;
     const double start = cpu_s();
     *const_cast<volatile std::byte*>(page) = std::byte{};

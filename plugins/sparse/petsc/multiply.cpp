@@ -14,7 +14,7 @@
 #include "arrays.hpp"
 #include "huge_pages.hpp"
 #include "plugin.hpp"
-#include "sparse/borrowed_blocks.hpp"
+#include "tailrace/more/borrowed_blocks.hpp"
 #include "tailrace/sparse.hpp"
 #include "view.hpp"
 

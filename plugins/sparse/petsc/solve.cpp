@@ -14,8 +14,8 @@
 #include "factor.hpp"
 #include "huge_pages.hpp"
 #include "plugin.hpp"
-#include "sparse/borrowed_blocks.hpp"
 #include "tailrace/more/block_incomplete_lu.hpp"
+#include "tailrace/more/borrowed_blocks.hpp"
 #include "tailrace/more/incomplete_lu.hpp"
 #include "view.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Values that end where readable memory does: what a kernel reads beyond them would end the test.
-#include "sparse/borrowed_blocks.hpp"
+#include "tailrace/more/borrowed_blocks.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

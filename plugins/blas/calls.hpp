@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "dense/gemm/gemm.hpp"
+#include "tailrace/more/gemm.hpp"
 
 // Calls of BLAS routines in one form for all libraries: Fortran's, with integers of 64 bits, of
 // which a library with 32-bit integers reads the first half. Each has
@@ -16,7 +16,7 @@
 //   work()    what its time goes by, for the routine
 //   shape()   what distinguishes calls of different speed
 //   run()     by the routine of a library
-namespace tailrace::dense {
+namespace tailrace::blas {
 
 struct Shape {
   unsigned flags;  ///< 8 bits
@@ -92,7 +92,7 @@ struct GemmCall {
                                  &ldc, 1, 1);
   }
   /// For methods of ours, which are for real numbers.
-  Gemm<T> product() const {
+  dense::Gemm<T> product() const {
     return {detail::transposed<T>(transa) != 0,
             detail::transposed<T>(transb) != 0,
             m,
@@ -278,4 +278,4 @@ struct CallTraits<C<T>> {
   static constexpr unsigned number = routine << 2 | type_number<T>;
 };
 
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas

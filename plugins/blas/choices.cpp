@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/blas/choices.hpp"
+#include "blas/choices.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 #include "chooser/environment.hpp"
 
-namespace tailrace::dense {
+namespace tailrace::blas {
 
 namespace {
 
@@ -44,4 +44,4 @@ void remember_choices(const std::string& machine, const chooser::Winners& choice
   if (remembers()) chooser::remember_winners(operation, machine, choices);
 }
 
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A BLAS library with 32-bit integers for tests of those that are opened at run time. With
 // WRONG_PRODUCTS its dgemm is wrong.
-#include "dense/plain_blas.hpp"
+#include "plugins/blas/plain_blas.hpp"
 
 namespace {
 

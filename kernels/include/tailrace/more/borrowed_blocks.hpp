@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// Products and solves with block CSR whose values stay where the caller has them (blocks of 2 to
-// 16, column by column): a copy of blocks of 15 costs as much as some 30 multiplies where the
-// system is slow to give memory. Kernels read some items beyond a block, so the last one in memory
-// is copied.
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "sparse/kernels.hpp"
-
+// Products and solves with block CSR whose values stay in the caller's memory (blocks of 2 to 16,
+// column by column). A copy of blocks of 15 costs as much as some 30 products where the system is
+// slow to give memory. Library tailrace::sparse, which needs OpenMP and no MPI. Nothing here is
+// collective. Arguments are not checked. Constructors throw std::bad_alloc.
 namespace tailrace::sparse {
 
+/// A matrix in blocks without its values.
 class BorrowedBlocks {
  public:
-  /// `row_starts` in blocks, `columns` of blocks within the matrix: unchecked.
+  /// `row_starts` counts blocks; `columns` are block columns, below `block_columns`.
   BorrowedBlocks(int block, std::ptrdiff_t block_columns, std::vector<std::int64_t> row_starts,
                  std::vector<std::int32_t> columns);
   std::ptrdiff_t rows() const { return num_block_rows() * block_; }
   std::ptrdiff_t columns() const { return num_block_columns_ * block_; }
   std::ptrdiff_t num_items() const { return row_starts_.back() * block_ * block_; }
-  /// y = A x; `values` has num_items() items.
+  /// y = A x; `values` has num_items() items. Kernels may read beyond a block, so the last block is
+  /// copied.
   void multiply(const double* values, const double* x, double* y) const;
 
  private:
@@ -41,7 +42,7 @@ class BorrowedBlocks {
 class BorrowedBlockFactors {
  public:
   using Range = std::array<std::int64_t, 2>;
-  /// `values` must outlive it and have `columns.size()` blocks; unchecked.
+  /// `values` must outlive the object and have `columns.size()` blocks.
   BorrowedBlockFactors(int block, std::vector<Range> lower, std::vector<Range> upper,
                        std::vector<std::int32_t> columns, const double* values);
   /// x = U^-1 L^-1 b; b may be x.

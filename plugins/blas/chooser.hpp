@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "dense/blas/calls.hpp"
-#include "dense/blas/choices.hpp"
-#include "dense/blas/libraries.hpp"
-#include "dense/blas/verdict.hpp"
+#include "blas/calls.hpp"
+#include "blas/choices.hpp"
+#include "blas/libraries.hpp"
+#include "blas/shape_verdict.hpp"
 
-namespace tailrace::dense {
+namespace tailrace::blas {
 
 /// BLAS calls that are computed by what measures fastest for their class: routine, type, letters,
 /// whether C is read, and extents (exact up to 16, then four classes an octave). Other libraries
@@ -100,7 +100,7 @@ class ShapeChooser {
       constexpr double flops_for_threads = 2e6;
       for (const auto method : {GemmMethod::packed, GemmMethod::direct, GemmMethod::inner}) {
         if (!worth_trying(method, call.product())) continue;
-        const std::string name = gemm_methods()[static_cast<std::size_t>(method)].name;
+        const std::string name = dense::name(method);
         variants.push_back({method, 1, nullptr, name});
         if (threads_ > 1 && 2.0 * static_cast<double>(call.work()) > flops_for_threads) {
           variants.push_back({method, threads_, nullptr, name + ", all threads"});
@@ -143,4 +143,4 @@ int blas_threads();
 /// TAILRACE_BLAS=library: nothing but the program's own library.
 bool always_library();
 
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/blas/libraries.hpp"
+#include "blas/libraries.hpp"
 
 #include <dlfcn.h>
 
@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <optional>
 
+#include "blas/calls.hpp"
 #include "chooser/environment.hpp"
-#include "dense/blas/calls.hpp"
 
-namespace tailrace::dense {
+namespace tailrace::blas {
 
 namespace {
 
@@ -137,4 +137,4 @@ std::string file_name_of(const void* address) {
   return failed ? std::string("program") : path.filename().string();
 }
 
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas

@@ -15,12 +15,12 @@
 #include <thread>
 #include <vector>
 
-#include "dense/blas/chooser.hpp"
-#include "dense/linked_blas.hpp"
-#include "dense/plain_blas.hpp"
+#include "blas/chooser.hpp"
 #include "environment.hpp"
+#include "plugins/blas/linked_blas.hpp"
+#include "plugins/blas/plain_blas.hpp"
 
-namespace tailrace::dense {
+namespace tailrace::blas {
 namespace {
 
 using namespace linked;
@@ -244,4 +244,4 @@ TEST_F(OtherLibraries, AreOpenedOnlyOnceThereIsWork) {
 }
 
 }  // namespace
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas

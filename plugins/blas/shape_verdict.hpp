@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "chooser/trial.hpp"
-#include "dense/gemm/gemm.hpp"
+#include "tailrace/more/gemm.hpp"
 
-namespace tailrace::dense {
+namespace tailrace::blas {
+
+using dense::GemmMethod;
 
 /// Who computes: the program's own library (the first one), another library's routine, or a method
 /// of ours on some threads.
@@ -66,4 +68,4 @@ class ShapeVerdict {
   int bad_checks_ = 0;
 };
 
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas

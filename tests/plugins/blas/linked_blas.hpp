@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "dense/blas/chooser.hpp"
+#include "blas/chooser.hpp"
 
 extern "C" {
 // Only their addresses are taken.
@@ -25,7 +25,7 @@ void sdot_();
 void ddot_();
 }
 
-namespace tailrace::dense::linked {
+namespace tailrace::blas::linked {
 
 using Int = std::ptrdiff_t;
 
@@ -91,4 +91,4 @@ T dot(Int n, const T* x, Int incx, const T* y, Int incy) {
   return result;
 }
 
-}  // namespace tailrace::dense::linked
+}  // namespace tailrace::blas::linked

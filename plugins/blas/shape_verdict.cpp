@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/blas/verdict.hpp"
+#include "blas/shape_verdict.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace tailrace::dense {
+namespace tailrace::blas {
 
 namespace {
 
@@ -73,4 +73,4 @@ ShapeVerdict::Account ShapeVerdict::account() const {
   return account;
 }
 
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas

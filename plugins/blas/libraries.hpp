@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tailrace::dense {
+namespace tailrace::blas {
 
 /// A BLAS library beside the program's own. It is opened so that its symbols are seen by nobody and
 /// its own calls stay within it, and is never closed.
@@ -31,4 +31,4 @@ BlasLibraries open_blas_libraries(int threads);
 /// The name of the file that holds an address, links followed; "program" if that is not known.
 std::string file_name_of(const void* address);
 
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas

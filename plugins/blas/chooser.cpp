@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/blas/chooser.hpp"
+#include "blas/chooser.hpp"
 
 #include <omp.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "chooser/environment.hpp"
 #include "chooser/tuning_is_off.hpp"
 
-namespace tailrace::dense {
+namespace tailrace::blas {
 
 namespace {
 
@@ -194,4 +194,4 @@ void ShapeChooser::remember() const {
   remember_choices(machine_, learned);
 }
 
-}  // namespace tailrace::dense
+}  // namespace tailrace::blas
