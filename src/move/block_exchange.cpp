@@ -10,6 +10,7 @@
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
 #include "core/same_on_all.hpp"
+#include "move/method.hpp"
 #include "move/tuned.hpp"
 
 namespace tailrace {
@@ -76,10 +77,10 @@ BlockExchange::BlockExchange(const Comm& comm, BlockShape shape, std::string_vie
               fmt::format("unknown exchange method '{}': use one of {}", spec.name,
                           names_instead(spec.name, block_method_table())));
   const BlockProblem problem{comm_, shape_, machine_, spec.settings};
-  require_all(comm_.raw(), found->applies(problem),
+  require_all(comm_.raw(), found->blocks.applies(problem),
               fmt::format("exchange method '{}' does not apply here; it needs: {}; or use auto",
                           spec.name, found->applies_text));
-  runner_ = make_together(comm_, "BlockExchange", [&] { return found->make(problem); });
+  runner_ = make_together(comm_, "BlockExchange", [&] { return found->blocks.make(problem); });
   name_ = found->name;
 }
 

@@ -70,16 +70,16 @@ class Exchange::State final : public UnderWay {
     num_outer_ranks = problem.comm.num_ranks();
     const bool chosen_here = method == "auto" || method == "untimed";
     const auto wanted = chosen_here ? MethodSpec{} : parse_agreed(problem.comm, method);
-    const auto* asked = find_move_method(wanted.name);
-    const auto before = set_up(asked == nullptr || asked->in_groups);
+    const auto* asked = find_line(move_method_table(), wanted.name);
+    const auto before = set_up(asked == nullptr || asked->arrays.in_groups);
     const Comm& everybody = before ? *before : problem.comm;
     problem.method = chosen_here ? choose(everybody, method == "auto") : wanted;
-    const auto* chosen = find_move_method(problem.method.name);
+    const auto* chosen = find_line(move_method_table(), problem.method.name);
     require_all(
         everybody.raw(), chosen != nullptr,
         fmt::format("unknown method '{}' of moving data; there are: {}", problem.method.name,
                     names_instead(problem.method.name, move_method_table())));
-    require_all(everybody.raw(), chosen->applies(problem),
+    require_all(everybody.raw(), chosen->arrays.applies(problem),
                 fmt::format("method '{}' does not apply here; it needs: {}", problem.method.name,
                             chosen->applies_text));
     name = chosen->name;
@@ -87,7 +87,8 @@ class Exchange::State final : public UnderWay {
     for (const auto& piece : problem.plan.receives()) received += piece.box.num_items();
     no_gaps_written = received == problem.to.num_items;
     const auto failure = failure_of([&] {  // groups fail by themselves
-      runner = make_together(problem.comm, "Exchange", [&] { return chosen->make(problem); });
+      runner =
+          make_together(problem.comm, "Exchange", [&] { return chosen->arrays.make(problem); });
     });
     agree(everybody.raw(), failure ? &*failure : nullptr);
     awaited.emplace(problem.comm, "an Exchange");
@@ -180,7 +181,8 @@ class Exchange::State final : public UnderWay {
     problem.method = MethodSpec::parse(choice.name);
     if (!timed) problem.method.settings.copies = copy_kinds().front().name;
     why = choice.why;
-    if (find_move_method(problem.method.name)->applies(problem)) return problem.method;
+    if (find_line(move_method_table(), problem.method.name)->arrays.applies(problem))
+      return problem.method;
     why = fmt::format("{} was chosen ({}), but does not apply here", choice.name, choice.why);
     return MethodSpec{std::string(move_method_table().front().name), {}};
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "move/blocks/runner.hpp"
 #include "move/choose_copies.hpp"
 #include "move/method_spec.hpp"
 #include "move/surroundings.hpp"
@@ -52,23 +53,35 @@ class Exchange::Runner {
   virtual std::vector<CopyGroup> copies() { return {}; }
 };
 
+// Methods that pack, around the method of moving blocks that has their name.
+bool packed_applies(const MoveProblem& problem);
+std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem);
+
+/// How a method moves arrays; by default it packs blocks.
+struct ArrayMethod {
+  /// Runs by groups of ranks that exchange with each other; else by all ranks of the communicator.
+  bool in_groups = true;
+  /// The same answer on all ranks. Collective, blocking.
+  bool (*applies)(const MoveProblem& problem) = packed_applies;
+  /// Collective, blocking; `problem` outlives the runner.
+  std::unique_ptr<Exchange::Runner> (*make)(const MoveProblem& problem) = make_packed;
+};
+
 /// A line of the table of methods.
 struct MoveMethod {
   std::string_view name;
   std::string_view summary;
   std::string_view applies_text;
-  /// Runs by groups of ranks that exchange with each other; else by all ranks of the communicator.
-  bool in_groups;
-  /// The same answer on all ranks. Collective, blocking.
-  bool (*applies)(const MoveProblem& problem);
-  /// Collective, blocking; `problem` outlives the runner.
-  std::unique_ptr<Exchange::Runner> (*make)(const MoveProblem& problem);
+  ArrayMethod arrays;
+  BlockMethod blocks = {};
+  /// Specs worth timing beside the name ("pull:chunk=512,depth=8"); separated by spaces.
+  std::string_view variants = {};
 };
 
-/// The table, reference first.
+/// The table, reference first. src/move/methods.cpp.
 std::span<const MoveMethod> move_method_table();
-/// The line of that name; nullptr if there is none. Local.
-const MoveMethod* find_move_method(std::string_view name);
+/// The lines that move blocks, reference first.
+std::span<const MoveMethod> block_method_table();
 
 /// Bytes and peers of one run on this rank.
 struct MoveWork {
@@ -77,9 +90,6 @@ struct MoveWork {
 };
 MoveWork work_of(const MoveProblem& problem);
 
-// Methods that pack, around the way of moving blocks that has their name: src/move/blocks/.
-bool packed_applies(const MoveProblem& problem);
-std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem);
 // Methods without packing.
 bool contiguous_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_contiguous(const MoveProblem& problem);

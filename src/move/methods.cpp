@@ -1,50 +1,70 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of methods. Adding one that packs: a method of moving blocks (src/move/blocks/) and a
-// line here; another one: its file, its declarations in method.hpp, a line here and in
-// CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this table.
+// The table of methods, of arrays and of packed blocks. Adding one: its file, its functions in
+// method.hpp or blocks/runner.hpp, a line here and in CMakeLists.txt. Tests, tuner, benchmarks and
+// `tailrace list` walk this table.
 #include <algorithm>
 #include <array>
 
 #include "core/method_table.hpp"
+#include "move/block_exchange.hpp"
 #include "move/method.hpp"
 
 namespace tailrace {
 
 namespace {
 
+// The tuner leaves it out: a trial starts a runtime that stays until the end of the job.
+bool never(const BlockProblem&) { return false; }
+
+constexpr ArrayMethod packed;
+
 constexpr std::array methods{
-    MoveMethod{"alltoallv", "pack all, MPI_Ialltoallv, unpack all (the reference)", "always", true,
-               packed_applies, make_packed},
-    MoveMethod{"alltoallw", "derived datatypes and MPI_Ialltoallw: no buffers, MPI packs",
-               "arrays that are not exchanged in place; an MPI that packs datatypes as they say",
-               true, alltoallw_applies, make_alltoallw},
-    MoveMethod{"contiguous", "MPI_Alltoallv from array to array, nothing packed",
-               "each message is one run of bytes on both sides; not in place", true,
-               contiguous_applies, make_contiguous},
+    MoveMethod{"alltoallv", "MPI_Ialltoallv of packed blocks (the reference)", "always", packed,
+               BlockMethod{always, always, make_block_alltoallv}},
+    MoveMethod{"alltoallw", "MPI_Ialltoallw; arrays by derived datatypes, which MPI packs",
+               "an MPI that packs datatypes as they say; arrays not in place; blocks of a rank "
+               "below 2 GiB",
+               ArrayMethod{true, alltoallw_applies, make_alltoallw},
+               BlockMethod{always, always, make_block_alltoallw}},
     MoveMethod{"pairwise",
                "one message per peer, staggered, a bounded number in flight; packing overlaps them",
-               "always", true, packed_applies, make_packed},
+               "always", packed, BlockMethod{always, always, make_block_pairwise},
+               "pairwise:in_flight=4 pairwise:in_flight=64"},
     MoveMethod{"bruck", "all messages that share a hop of 1, 2, 4, ... ranks in one",
-               "always; made for tiny messages", true, packed_applies, make_packed},
+               "always; made for tiny messages", packed,
+               BlockMethod{always, block_bruck_worth_timing, make_block_bruck}},
     MoveMethod{"pull", "one-sided reads of chunks in a random order of each rank's own",
-               "MPI can make windows of these ranks", true, packed_applies, make_packed},
+               "MPI can make windows of these ranks", packed,
+               BlockMethod{block_pull_applies, always, make_block_pull},
+               "pull:chunk=512 pull:chunk=1M,depth=4"},
     MoveMethod{"caf", "pull in coarray Fortran", "OpenCoarrays built in; all ranks of the job",
-               false, packed_applies, make_packed},
+               ArrayMethod{false}, BlockMethod{block_caf_applies, never, make_block_caf}},
     MoveMethod{"node_aware", "inside the node first, then one message per pair of nodes",
-               "always; made for several nodes with several ranks", true, packed_applies,
-               make_packed},
-    MoveMethod{"node_direct", "ranks read each other's arrays in shared memory in one strided pass",
-               "ranks that exchange share a node", true, node_direct_applies, make_node_direct},
+               "always; made for several nodes with several ranks", packed,
+               BlockMethod{always, block_node_aware_worth_timing, make_block_node_aware}},
+    MoveMethod{"node_direct",
+               "ranks read what is for them from each other's shared memory, in one pass",
+               "ranks that exchange share a node",
+               ArrayMethod{true, node_direct_applies, make_node_direct},
+               BlockMethod{block_node_direct_applies, always, make_block_node_direct}},
+    MoveMethod{"contiguous", "MPI_Alltoallv from array to array, nothing packed",
+               "arrays of which each message is one run of bytes on both sides; not in place",
+               ArrayMethod{true, contiguous_applies, make_contiguous}},
 };
+/// Those of blocks come first.
+constexpr std::size_t num_block_methods = methods.size() - 1;
+static_assert(methods[num_block_methods - 1].blocks.make != nullptr);
 
 constexpr auto infos = method_infos(methods);
 
 }  // namespace
 
 std::span<const MoveMethod> move_method_table() { return methods; }
+std::span<const MoveMethod> block_method_table() {
+  return std::span(methods).first(num_block_methods);
+}
 std::span<const MethodInfo> move_methods() { return infos; }
-
-const MoveMethod* find_move_method(std::string_view name) { return find_line(methods, name); }
+std::span<const MethodInfo> block_methods() { return std::span(infos).first(num_block_methods); }
 
 MoveWork work_of(const MoveProblem& problem) {
   MoveWork work;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "move/blocks/runner.hpp"
+#include "core/method_table.hpp"
 #include "move/messages.hpp"
 #include "move/method.hpp"
 
@@ -15,7 +15,7 @@ namespace tailrace {
 namespace {
 
 const BlockMethod& block_method(const MoveProblem& problem) {
-  return *std::ranges::find(block_method_table(), problem.method.name, &BlockMethod::name);
+  return find_line(block_method_table(), problem.method.name)->blocks;
 }
 
 /// Sorts so that the messages of rank + step come first for the smallest step (sends), or those of

@@ -136,13 +136,13 @@ class MoveTrial : public tune::Trial {
                  problem.outer_ranks,
                  MethodSpec::parse(method)},
         shared_(std::move(shared)) {
-    const auto& line = *find_move_method(problem_.method.name);
-    if (!line.applies(problem_)) {
+    const auto& line = *find_line(move_method_table(), problem_.method.name);
+    if (!line.arrays.applies(problem_)) {
       refuse_input("needs: {}", line.applies_text);
     }
     shared_->make(problem);
-    runner_ =
-        make_together(problem_.comm, "a method on trial", [&] { return line.make(problem_); });
+    runner_ = make_together(problem_.comm, "a method on trial",
+                            [&] { return line.arrays.make(problem_); });
     if (problem.shape.sources_in_node_arrays) runner_->expose(shared_->exposed);
     // Places in the shared array are those of the group's ranks.
     for (std::size_t i = 0; i < problem_.outer_ranks.size(); ++i) {
@@ -165,13 +165,14 @@ class MoveTrial : public tune::Trial {
 class BlockTrial : public tune::Trial {
  public:
   BlockTrial(const Comm& comm, const BlockShape& shape, const Surroundings& machine,
-             const BlockMethod& method, const MethodSettings& settings)
+             const MoveMethod& method, const MethodSettings& settings)
       : comm_(comm.duplicate()), shape_(shape) {
     const BlockProblem problem{comm_, shape_, machine, settings};
-    if (!method.applies(problem)) {
+    if (!method.blocks.applies(problem)) {
       refuse_input("needs: {}", method.applies_text);
     }
-    runner_ = make_together(comm_, "a method on trial", [&] { return method.make(problem); });
+    runner_ =
+        make_together(comm_, "a method on trial", [&] { return method.blocks.make(problem); });
   }
 
   void run() override {
@@ -227,13 +228,13 @@ std::int64_t most_of(const BlockTable& table) {
 
 /// A method of moving blocks, with the settings worth timing.
 struct TimedBlocks {
-  const BlockMethod* method;
+  const MoveMethod* method;
   std::vector<std::string> specs;
 };
 
 /// Of a method's settings those that do something else here than others, and do not read the
 /// largest block in thousands of chunks.
-std::vector<std::string> settings_worth_timing(const BlockMethod& method, std::int64_t most_bytes,
+std::vector<std::string> settings_worth_timing(const MoveMethod& method, std::int64_t most_bytes,
                                                int most_peers) {
   constexpr std::int64_t most_chunks = 1024;
   std::vector<std::string> specs;
@@ -256,7 +257,7 @@ std::vector<std::string> settings_worth_timing(const BlockMethod& method, std::i
 std::vector<TimedBlocks> worth_timing(const Comm& everybody, const BlockProblem& problem) {
   std::vector<int> worth;
   for (const auto& method : block_method_table()) {
-    worth.push_back(method.worth_timing(problem) ? 1 : 0);
+    worth.push_back(method.blocks.worth_timing(problem) ? 1 : 0);
   }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, worth.data(), to_int(std::ssize(worth)), MPI_INT, MPI_MAX,
                           everybody.raw()));
@@ -283,7 +284,6 @@ std::vector<tune::Candidate> move_candidates(const Comm& everybody, const MovePr
   }
   const BlockShape shape{1, {bytes}, {}};
   const auto timed = worth_timing(everybody, {problem.comm, shape, problem.machine});
-  const auto blocks = block_method_table();
   auto shared = std::make_shared<SharedArrays>();
   std::vector<tune::Candidate> candidates;
   const auto add = [&](const std::string& name) {
@@ -296,7 +296,7 @@ std::vector<tune::Candidate> move_candidates(const Comm& everybody, const MovePr
     const auto found = std::ranges::find_if(timed, is_it);
     if (found != timed.end()) {
       for (const auto& spec : found->specs) add(spec);
-    } else if (std::ranges::find(blocks, method.name, &BlockMethod::name) == blocks.end()) {
+    } else if (method.blocks.make == nullptr) {
       add(std::string(method.name));  // one that packs nothing
     }
   }
@@ -387,7 +387,7 @@ tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const 
   // What is remembered may stand for a problem that differs in what a key does not tell.
   const auto spec = MethodSpec::parse(choice.name);
   const auto* method = find_line(block_method_table(), spec.name);
-  if (!true_on_all(everybody, method->applies({comm, shape, machine, spec.settings}))) {
+  if (!true_on_all(everybody, method->blocks.applies({comm, shape, machine, spec.settings}))) {
     choice.why =
         fmt::format("{} was chosen ({}), but does not apply here", choice.name, choice.why);
     choice.name = block_method_table().front().name;

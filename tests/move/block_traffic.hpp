@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "move/blocks/runner.hpp"
+#include "move/method.hpp"
 
 namespace tailrace {
 
@@ -60,7 +60,8 @@ class BlockTraffic {
         problem_{comm_, shape_, machine, MethodSpec::parse(spec).settings} {
     const auto name = MethodSpec::parse(spec).name;
     for (const auto& method : block_method_table()) {
-      if (method.name == name && method.applies(problem_)) runner_ = method.make(problem_);
+      if (method.name == name && method.blocks.applies(problem_))
+        runner_ = method.blocks.make(problem_);
     }
     if (!runner_) throw Error(Errc::invalid_input, name + " does not apply here");
   }

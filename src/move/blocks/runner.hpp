@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "move/method_spec.hpp"
@@ -68,24 +67,17 @@ class BlockRunner {
   virtual std::ptrdiff_t buffer_bytes() const = 0;
 };
 
-/// A line of the table of methods that move blocks.
+inline bool always(const BlockProblem& /*problem*/) { return true; }
+
+/// How a method moves blocks. In the table of methods (src/move/methods.cpp).
 struct BlockMethod {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view applies_text;
-  /// Settings that it reads, and specs worth timing ("pull:chunk=512,depth=8"); separated by
-  /// spaces.
-  std::string_view settings_text;
-  std::string_view variants;
   /// The same answer on all ranks. Collective, blocking.
-  bool (*applies)(const BlockProblem& problem);
+  bool (*applies)(const BlockProblem& problem) = always;
   /// False where another line does the same as well: the tuner then leaves it out. Local.
-  bool (*worth_timing)(const BlockProblem& problem);
-  /// Collective, blocking.
-  std::unique_ptr<BlockRunner> (*make)(const BlockProblem& problem);
+  bool (*worth_timing)(const BlockProblem& problem) = always;
+  /// Collective, blocking; nullptr: it moves arrays only.
+  std::unique_ptr<BlockRunner> (*make)(const BlockProblem& problem) = nullptr;
 };
-/// The table, reference first. src/move/blocks/table.cpp.
-std::span<const BlockMethod> block_method_table();
 
 using BlockTable = std::vector<std::vector<std::ptrdiff_t>>;  ///< [piece][peer], in items
 
