@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "common/case_text.hpp"
 #include "reactive.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -24,7 +25,7 @@ struct Problem {
 
 /// The first water of a case, its totals from cell to cell up to 20 % more or less.
 Problem make_problem(const std::string& path, std::size_t num_cells) {
-  const Case values = check_case(path, {}, 1);
+  const Case values = app::check_case<Case>(path, {}, 1);
   Problem out;
   out.chemistry = chemistry_of(values);
   const auto& chemistry = out.chemistry;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <set>
 #include <string>
 #include <string_view>
@@ -41,6 +42,9 @@ struct Key {
 };
 
 using Keys = std::vector<Key>;
+
+/// The lines of all tables, in order.
+Keys joined(std::initializer_list<Keys> tables);
 
 /// A list of tables [[section.key]], each with keys of its own, "section.key.name".
 class KeyTables {

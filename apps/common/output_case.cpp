@@ -67,6 +67,15 @@ Keys output_keys(OutputCase& o) {
   };
 }
 
+Keys case_keys(RunCase& c) {
+  return {
+      {"case.name", &c.about.name, any, "",
+       "name of the run, of its folder and of its field files"},
+      {"case.application", &c.about.application, one_of({c.about.application}), "",
+       "the application that the case is for"},
+  };
+}
+
 Keys run_keys(RunCase& c) {
   return {
       {"checkpoint.every", &c.checkpoint.every, count_from_0, "steps",

@@ -38,9 +38,16 @@ struct OutputCase {
   std::vector<Product> products;
 };
 
-/// What every application's case has beside its output: sections `[checkpoint]`, `[restart]` and
-/// `[trace]`. The meaning of every member stands in `run_keys`.
+/// What every application's case has beside its output: sections `[case]`, `[checkpoint]`,
+/// `[restart]` and `[trace]`. The meaning of every member stands in `case_keys` and `run_keys`.
 struct RunCase {
+  explicit RunCase(const char* application) { about.application = application; }
+
+  std::string source;           ///< path of the case file, for messages
+  std::set<std::string> given;  ///< keys that the file or --set gave
+  struct {
+    std::string name, application;
+  } about;
   struct {
     std::int64_t every = 0;
     bool at_end = false;
@@ -53,7 +60,8 @@ struct RunCase {
   } trace;
 };
 
-/// The keys of these sections, bound to `values`. Local.
+/// The keys of `[case]`, and of the other sections, bound to `values`. Local.
+Keys case_keys(RunCase& values);
 Keys run_keys(RunCase& values);
 
 /// The keys of `[output]`, bound to `values`. Local, as all of this file but what says so.

@@ -135,6 +135,12 @@ void assign(const Keys& keys, const std::string& name, const toml::node& node,
 
 }  // namespace
 
+Keys joined(std::initializer_list<Keys> tables) {
+  Keys all;
+  for (const auto& table : tables) all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
 void read_toml(const Keys& keys, const std::string& text, const std::string& source,
                std::set<std::string>& given) {
   toml::table file;

@@ -3,8 +3,9 @@
 
 #include <exception>
 
+#include <fmt/format.h>
+
 #include "common/run_main.hpp"
-#include "common/stop_signal.hpp"
 #include "tailrace/more/whole_file.hpp"
 
 namespace tailrace::app {
@@ -54,6 +55,43 @@ void run_to_end(const Comm& comm, const char* program, Simulation& simulation) {
 }
 
 }  // namespace
+
+Simulation::Simulation(const Comm& comm, const RunSetting& setting, double end,
+                       std::int64_t max_steps)
+    : comm_(comm),
+      session_(setting.session),
+      log_(setting.log),
+      folder_(setting.folder),
+      trace_(setting.trace),
+      stop_(comm),
+      progress_(comm.rank() == 0, setting.log, setting.request.progress, end, max_steps),
+      max_steps_(max_steps) {}
+
+void Simulation::note_step(double spent_s) {
+  constexpr std::size_t most_kept = 1 << 18;
+  if (step_s_.size() < most_kept) step_s_.push_back(spent_s);
+  all_steps_s_ += spent_s;
+  ++num_steps_;
+}
+
+double Simulation::mean_step_s() const {
+  return num_steps_ == 0 ? 0 : all_steps_s_ / static_cast<double>(num_steps_);
+}
+
+std::string Simulation::stopped_by(std::int64_t step, std::string otherwise) const {
+  if (signal_ != 0) return StopSignal::name(signal_);
+  return max_steps_ > 0 && step >= max_steps_ ? "max_steps" : std::move(otherwise);
+}
+
+void Simulation::say_end(std::int64_t step, const std::string& time,
+                         const std::string& last_checkpoint) {
+  const auto text =
+      signal_ != 0 ? fmt::format("stopped by {} at step {}; restart with --set restart.file={}",
+                                 StopSignal::name(signal_), step, last_checkpoint)
+                   : fmt::format("done: step {}, time {}, {:.3f} s; results in {}", step, time,
+                                 wall_s_, folder_);
+  progress_.say(text.c_str());
+}
 
 int run_simulation(
     const Comm& comm, const RunRequest& request, const CaseOfRun& values,

@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/case_text.hpp"
 #include "common/command_line.hpp"
 #include "common/output_case.hpp"
+#include "common/progress.hpp"
 #include "common/run_folder.hpp"
+#include "common/stop_signal.hpp"
 #include "tailrace/log.hpp"
 #include "tailrace/session.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::app {
-
-/// A run of an application, on the ranks that compute.
-class Simulation {
- public:
-  virtual ~Simulation() = default;
-  /// The time loop, from the present state to the end or a signal. Collective, blocking.
-  virtual void advance() = 0;
-  /// What follows it: the summary. Collective, blocking.
-  virtual void conclude() = 0;
-};
 
 /// What a run has around it.
 struct RunSetting {
@@ -34,6 +28,44 @@ struct RunSetting {
   Session& session;
   Log& log;  ///< takes what is not a table
   Trace& trace;
+};
+
+/// A run of an application, on the ranks that compute.
+class Simulation {
+ public:
+  virtual ~Simulation() = default;
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+  /// The time loop, from the present state to the end or a signal. Collective, blocking.
+  virtual void advance() = 0;
+  /// What follows it: the summary. Collective, blocking.
+  virtual void conclude() = 0;
+
+ protected:
+  /// A run until `end` or step `max_steps` (0 = no limit). Collective, blocking.
+  Simulation(const Comm& comm, const RunSetting& setting, double end, std::int64_t max_steps);
+
+  void note_step(double spent_s);
+  double mean_step_s() const;  ///< of all steps that were noted
+  /// Why the run ended after `step`: a signal, "max_steps" or `otherwise`.
+  std::string stopped_by(std::int64_t step, std::string otherwise) const;
+  /// Tells people how the run ended: at `time`, with its unit.
+  void say_end(std::int64_t step, const std::string& time, const std::string& last_checkpoint);
+
+  const Comm& comm_;
+  const Session& session_;
+  Log& log_;
+  std::string folder_;
+  Trace& trace_;
+  StopSignal stop_;
+  Progress progress_;
+  int signal_ = 0;              ///< that ended the time loop
+  double wall_s_ = 0;           ///< of the time loop, with all output
+  std::vector<double> step_s_;  ///< of the first steps
+
+ private:
+  std::int64_t max_steps_, num_steps_ = 0;
+  double all_steps_s_ = 0;
 };
 
 /// A case, as far as it is the same for all applications.

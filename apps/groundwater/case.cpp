@@ -19,18 +19,6 @@ namespace tailrace::groundwater {
 
 namespace {
 
-void require_ranks(const Case& values) {
-  const auto& ranks = values.grid.ranks;
-  const bool whole =
-      std::all_of(ranks.begin(), ranks.end(), [](double r) { return r == std::floor(r); });
-  const auto zeros = std::count(ranks.begin(), ranks.end(), 0.0);
-  if (ranks.size() == 3 && whole && (zeros == 0 || zeros == 3)) return;
-  app::refuse_input(
-      "{}: `grid.ranks` must be three whole numbers [along z, along y, along x], "
-      "all 0 for an automatic choice",
-      values.source);
-}
-
 void require_region(const Case& values, const RegionCase& region) {
   const auto where = fmt::format("{}: region `{}`", values.source, region.name);
   if (region.in_file) {
@@ -168,7 +156,6 @@ void fill_defaults(Case& values) {
   for (const auto& [widths, count] : axes) {
     if (!widths->empty()) *count = std::ssize(*widths);
   }
-  values.about.name = app::case_name(values.about.name, values.source);
   // Whole, so that RUN/case.toml finds it, too.
   for (auto* file : {&values.chemistry.file, &values.cells.file}) {
     if (file->empty()) continue;
@@ -178,22 +165,6 @@ void fill_defaults(Case& values) {
   auto& t = values.time;
   if (t.max_step == 0) t.max_step = t.end;
   if (t.min_step == 0) t.min_step = 1e-9 * t.end;
-}
-
-std::vector<std::string> field_names(const Case& values) {
-  std::vector<std::string> names;
-  for (const auto& field : values.output.fields) {
-    if (field != "flux") {
-      names.push_back(field);
-      continue;
-    }
-    for (const char* letter : {"x", "y", "z"}) names.push_back(fmt::format("flux_{}", letter));
-  }
-  if (!values.chemistry.file.empty() && !values.output.products.empty()) {
-    const auto species = species_fields(chemistry_of(values));
-    names.insert(names.end(), species.begin(), species.end());
-  }
-  return names;
 }
 
 }  // namespace
@@ -229,55 +200,39 @@ RegionCase find_region(const Case& values, const std::string& name, const std::s
 std::array<int, 3> rank_grid(const Case& values, int num_ranks) {
   const auto& g = values.grid;
   if (g.ranks[0] == 0) return choose_ranks({g.nz, g.ny, g.nx}, num_ranks);
-  const double needed = g.ranks[0] * g.ranks[1] * g.ranks[2];
-  if (needed != num_ranks) {
-    app::refuse_input(
-        "{}: grid.ranks = [{}, {}, {}] needs {} ranks, but the run has {}; "
-        "[0, 0, 0] chooses a grid that fits",
-        values.source, g.ranks[0], g.ranks[1], g.ranks[2], needed, num_ranks);
-  }
+  app::require_num_ranks(g.ranks, num_ranks, values.source);
   return {static_cast<int>(g.ranks[0]), static_cast<int>(g.ranks[1]), static_cast<int>(g.ranks[2])};
 }
 
-Case parse_case(const std::string& text, const std::string& source,
-                std::span<const std::string> settings) {
-  Case values;
-  values.source = source;
-  const Keys keys = keys_of(values);
-  app::read_toml(keys, text, source, values.given);
-  for (const auto& setting : settings) app::read_setting(keys, setting, values.given);
+void complete(Case& values) {
   fill_defaults(values);
-  require_ranks(values);
+  app::require_rank_grid(values.grid.ranks, {"z", "y", "x"}, values.source);
   require_tables(values);
   require_heterogeneity(values);
   require_cells(values);
   require_linear(values);
   require_transport(values);
   require_head(values);
-  Case usual;
-  app::require_output(values.output, keys, keys_of(usual), field_names(values), source);
-  return values;
 }
 
-Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings) {
-  return parse_case(app::read_case_text(comm, path), path, settings);
-}
-
-Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks) {
-  Case values = parse_case(app::read_case_text(path), path, settings);
+void check_ranks(const Case& values, int num_ranks) {
   if (!app::ranks_may_serve(values.output)) rank_grid(values, num_ranks);
-  return values;
 }
 
-std::string format_case(const Case& values) {
-  Case copy = values;
-  return fmt::format("# The whole case, as run; made from {}\n", values.source) +
-         app::format_toml(keys_of(copy), values.given);
-}
-
-std::string describe_keys() {
-  Case values;
-  return app::format_markdown(keys_of(values));
+std::vector<std::string> field_names(const Case& values) {
+  std::vector<std::string> names;
+  for (const auto& field : values.output.fields) {
+    if (field != "flux") {
+      names.push_back(field);
+      continue;
+    }
+    for (const char* letter : {"x", "y", "z"}) names.push_back(fmt::format("flux_{}", letter));
+  }
+  if (!values.chemistry.file.empty() && !values.output.products.empty()) {
+    const auto species = species_fields(chemistry_of(values));
+    names.insert(names.end(), species.begin(), species.end());
+  }
+  return names;
 }
 
 }  // namespace tailrace::groundwater

@@ -3,12 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
-#include <span>
 #include <string>
 #include <vector>
-
-#include <mpi.h>
 
 #include "common/keys.hpp"
 #include "common/output_case.hpp"
@@ -60,11 +56,8 @@ struct MineralCase {
 
 /// One run, as a case file describes it.
 struct Case : app::RunCase {
-  std::string source;           ///< path of the case file, for messages
-  std::set<std::string> given;  ///< keys that the file or --set gave
-  struct {
-    std::string name, application = "groundwater";
-  } about;
+  Case() : RunCase("groundwater") {}
+
   struct {
     std::int64_t nx = 1, ny = 1, nz = 1;
     double lx = 1, ly = 1, lz = 1;
@@ -130,22 +123,10 @@ Keys keys_of(WellCase& values);
 Keys keys_of(WaterCase& values);
 Keys keys_of(MineralCase& values);
 
-/// All tables in Markdown, for the docs.
-std::string describe_keys();
-
-/// Parses the text of a case file, then applies the settings "section.key=value" in order. Throws
-/// `Errc::invalid_input` that names key, line and what would be right.
-Case parse_case(const std::string& text, const std::string& source,
-                std::span<const std::string> settings);
-
-/// Reads the file on rank 0, shares its text and parses it. Throws on all ranks alike. Collective.
-Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings);
-
-/// Reads and checks a case as far as that goes without MPI. Throws as `read_case` does.
-Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks);
-
-/// The whole case as TOML; `parse_case` gives the same case back.
-std::string format_case(const Case& values);
+// What `app::parse_case` and `app::check_case` call (common/case_text.hpp).
+void complete(Case& values);
+std::vector<std::string> field_names(const Case& values);
+void check_ranks(const Case& values, int num_ranks);
 
 /// Ranks along (z, y, x) of a run of `num_ranks`. Throws `Errc::invalid_input`.
 std::array<int, 3> rank_grid(const Case& values, int num_ranks);

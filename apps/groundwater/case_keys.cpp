@@ -33,10 +33,6 @@ std::vector<std::string> auto_or(const Table& table) {
 Keys grid_keys(Case& c) {
   auto& g = c.grid;
   return {
-      {"case.name", &c.about.name, any, "",
-       "name of the run, of its folder and of its field files"},
-      {"case.application", &c.about.application, one_of({"groundwater"}), "",
-       "the application that the case is for"},
       {"grid.nx", &g.nx, within(1, max_cells), "cells", "cells along x"},
       {"grid.ny", &g.ny, within(1, max_cells), "cells", "cells along y"},
       {"grid.nz", &g.nz, within(1, max_cells), "cells", "cells along z, which points up"},
@@ -156,7 +152,6 @@ Keys solver_keys(Case& c) {
 }  // namespace
 
 Keys keys_of(Case& values) {
-  Keys all = grid_keys(values);
   auto output = app::output_keys(values.output);
   const Keys ours{
       {"output.fields", &values.output.fields,
@@ -167,11 +162,9 @@ Keys keys_of(Case& values) {
       {"output.time_unit", &values.output.time_unit, one_of({"s", "h", "d", "y"}), "",
        "of times and velocities in the layout pflotran"}};
   output.insert(output.begin() + 2, ours.begin(), ours.end());
-  for (auto part : {flow_keys(values), cell_keys(values), chemistry_keys(values),
-                    solver_keys(values), output, app::run_keys(values)}) {
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
+  return app::joined({app::case_keys(values), grid_keys(values), flow_keys(values),
+                      cell_keys(values), chemistry_keys(values), solver_keys(values), output,
+                      app::run_keys(values)});
 }
 
 Keys keys_of(RegionCase& r) {

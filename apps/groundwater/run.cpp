@@ -13,11 +13,10 @@
 #include "balance.hpp"
 #include "breakthrough.hpp"
 #include "case.hpp"
+#include "common/case_text.hpp"
 #include "common/memory_need.hpp"
-#include "common/progress.hpp"
 #include "common/region.hpp"
 #include "common/simulation.hpp"
-#include "common/stop_signal.hpp"
 #include "common/summary_json.hpp"
 #include "flow_solver.hpp"
 #include "pflotran_files.hpp"
@@ -28,7 +27,7 @@
 
 namespace tailrace::groundwater {
 
-using app::Region, app::RunFolder, app::RunRequest, app::RunSetting, app::StopSignal;
+using app::Region, app::RunFolder, app::RunRequest, app::RunSetting;
 
 namespace {
 
@@ -56,16 +55,10 @@ class Run final : public app::Simulation {
   std::string keep_state();
   [[noreturn]] void give_up(const StepOutcome& outcome, double dt);
 
-  const Comm& comm_;
   ReductionTally reductions_;  ///< of all that follows
   Grid grid_;
   CellData cells_;
   Case case_;
-  const Session& session_;
-  Log& log_;
-  std::string folder_;
-  Trace& trace_;
-  StopSignal stop_;
   Ground ground_;
   FlowEquations equations_;
   FlowSolver solver_;
@@ -80,13 +73,8 @@ class Run final : public app::Simulation {
   app::FileSeries fields_;           ///< files of the layout "cf", products
   app::FileSeries pflotran_fields_;  ///< files of the layout "pflotran"
   app::CheckpointSeries checkpoints_;
-  app::Progress progress_;
   std::vector<double> ponding_;  ///< deepest so far at own cells, by boundary [m]
   bool steady_found_ = false;
-  int signal_ = 0;
-  double wall_s_ = 0;
-  std::vector<double> step_s_;
-  double all_steps_s_ = 0;
 };
 
 /// Files of one of the layouts. Products are made of what the layout "cf" holds, whichever the
@@ -127,15 +115,10 @@ OutputStatistics together(const OutputStatistics& a, const OutputStatistics& b) 
 }
 
 Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
-    : comm_(comm),
+    : Simulation(comm, setting, values.time.end, values.time.max_steps),
       grid_(comm, axes_of(values), rank_grid(values, comm.num_ranks())),
       cells_(read_cells(values, grid_)),
       case_(with_regions(values, cells_)),
-      session_(setting.session),
-      log_(setting.log),
-      folder_(setting.folder),
-      trace_(setting.trace),
-      stop_(comm),
       ground_(make_ground(case_, grid_, cells_)),
       equations_(case_, grid_, ground_),
       solver_(case_, equations_),
@@ -147,8 +130,6 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       fields_(field_series(case_, setting, "cf")),
       pflotran_fields_(field_series(case_, setting, "pflotran")),
       checkpoints_(setting.session, app::checkpoint_options(values.output, values.source), folder_),
-      progress_(comm.rank() == 0, setting.log, setting.request.progress, values.time.end,
-                values.time.max_steps),
       ponding_(case_.flow.boundaries.items.size()) {
   if (!species_) return;
   species_file_.emplace(comm, folder_, species_->chemistry(), first_step_);
@@ -390,12 +371,10 @@ void Run::advance() {
     } else {
       take_step();
     }
-    step_s_.push_back(now_s() - before);
-    all_steps_s_ += step_s_.back();
-    progress_.step(
-        {clock_.step, clock_.time, clock_.dt, all_steps_s_ / static_cast<double>(step_s_.size()),
-         fields_.statistics().hidden_s() + pflotran_fields_.statistics().hidden_s()},
-        NAN, ended());
+    note_step(now_s() - before);
+    progress_.step({clock_.step, clock_.time, clock_.dt, mean_step_s(),
+                    fields_.statistics().hidden_s() + pflotran_fields_.statistics().hidden_s()},
+                   NAN, ended());
   }
   require_steady();
   if (signal_ != 0 || case_.checkpoint.at_end) write_state();
@@ -440,16 +419,9 @@ void Run::conclude() {
     }
   }
   summary.last_checkpoint = checkpoints_.last();
-  const auto max_steps = case_.time.max_steps;
-  if (max_steps > 0 && clock_.step >= max_steps) summary.stopped_by = "max_steps";
-  if (signal_ != 0) summary.stopped_by = StopSignal::name(signal_);
+  summary.stopped_by = stopped_by(summary.steps, "");
   write_summary(comm_, folder_, summary);
-  const auto text =
-      signal_ != 0 ? fmt::format("stopped by {} at step {}; restart with --set restart.file={}",
-                                 summary.stopped_by, summary.steps, checkpoints_.last())
-                   : fmt::format("done: step {}, time {:.6g} s, {:.3f} s; results in {}",
-                                 summary.steps, summary.time, wall_s_, folder_);
-  progress_.say(text.c_str());
+  say_end(summary.steps, fmt::format("{:.6g} s", summary.time), summary.last_checkpoint);
 }
 
 /// What a steady flow without chemistry holds a cell (measured); nothing takes less.
@@ -471,7 +443,7 @@ void require_memory(const Comm& comm, const Case& values) {
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
-  const Case values = read_case(comm.raw(), request.case_path, request.settings);
+  const auto values = app::read_case<Case>(comm.raw(), request.case_path, request.settings);
   const auto check = [&](const Comm& ranks) {
     rank_grid(values, ranks.num_ranks());
     require_memory(ranks, values);

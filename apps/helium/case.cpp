@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "common/case_text.hpp"
 #include "common/refuse_input.hpp"
 
 namespace tailrace::helium {
@@ -80,37 +79,13 @@ double at_or_0(const std::vector<double>& list, std::size_t i) {
 
 }  // namespace
 
-std::string format_case(const Case& values) {
-  Case copy = values;
-  return fmt::format("# The whole case, as run; made from {}\n", values.source) +
-         app::format_toml(keys_of(copy), values.given);
-}
-
-std::string describe_keys() {
-  Case values;
-  return app::format_markdown(keys_of(values));
-}
-
-Case parse_case(const std::string& text, const std::string& source,
-                std::span<const std::string> settings) {
-  Case values;
-  values.source = source;
-  const auto keys = keys_of(values);
-  app::read_toml(keys, text, source, values.given);
-  for (const auto& setting : settings) app::read_setting(keys, setting, values.given);
-  values.about.name = app::case_name(values.about.name, source);
+void complete(Case& values) {
   require_colours(values);
   require_sense(values);
   require_servers(values);
-  Case usual;
-  const std::vector<std::string> fields{"density"};
-  app::require_output(values.output, keys, keys_of(usual), fields, source);
-  return values;
 }
 
-Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings) {
-  return parse_case(app::read_case_text(comm, path), path, settings);
-}
+std::vector<std::string> field_names(const Case& /*values*/) { return {"density"}; }
 
 AtomOptions atom_options(const Case& values) {
   AtomOptions options;

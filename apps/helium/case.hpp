@@ -2,12 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
-#include <span>
 #include <string>
 #include <vector>
-
-#include <mpi.h>
 
 #include "atom.hpp"
 #include "common/keys.hpp"
@@ -23,11 +19,8 @@ inline constexpr app::Choices<Coupling, 2> gauges{
 /// One run, as a case file describes it. The meaning, type and range of every member stand once, in
 /// the table of keys (case_keys.cpp).
 struct Case : app::RunCase {
-  std::string source;           ///< path of the case file, for messages
-  std::set<std::string> given;  ///< keys that the file or --set gave
-  struct {
-    std::string name, application = "helium";
-  } about;
+  Case() : RunCase("helium") {}
+
   struct {
     double charge = 2;
     std::int64_t lmax = 2, total_lmax = 1;
@@ -64,19 +57,9 @@ struct Case : app::RunCase {
 /// The table of keys of a case file, bound to `values`. Local, as all but `read_case`.
 app::Keys keys_of(Case& values);
 
-/// All keys in Markdown, for the docs.
-std::string describe_keys();
-
-/// Parses the text of a case file, then applies the settings "section.key=value" in order. Throws
-/// `Errc::invalid_input` that names key, line and what would be right.
-Case parse_case(const std::string& text, const std::string& source,
-                std::span<const std::string> settings);
-
-/// Reads the file on rank 0, shares its text and parses it. Throws on all ranks alike. Collective.
-Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings);
-
-/// The whole case as TOML, every key with its meaning.
-std::string format_case(const Case& values);
+// What `app::parse_case` and `app::check_case` call (common/case_text.hpp).
+void complete(Case& values);
+std::vector<std::string> field_names(const Case& values);
 
 AtomOptions atom_options(const Case& values);
 Pulse pulse_of(const Case& values);
@@ -85,6 +68,7 @@ Pulse pulse_of(const Case& values);
 struct Steps {
   std::int64_t count = 0;
   double length = 0;
+  double end() const { return static_cast<double>(count) * length; }
 };
 Steps steps_of(const Case& values);
 

@@ -13,11 +13,6 @@ namespace {
 Keys physics_keys(Case& c) {
   auto& p = c.pulse;
   return {
-      {"case.name", &c.about.name, any, "",
-       "name of the run, of its folder and of its field files"},
-      {"case.application", &c.about.application, one_of({"helium"}), "",
-       "the application that the case is for"},
-
       {"atom.charge", &c.atom.charge, within(0.5, 20), "e", "charge of the nucleus"},
       {"atom.lmax", &c.atom.lmax, within(0, 20), "", "largest l of an electron"},
       {"atom.total_lmax", &c.atom.total_lmax, within(0, 40), "",
@@ -77,12 +72,8 @@ Keys numerics_keys(Case& c) {
 }  // namespace
 
 Keys keys_of(Case& values) {
-  Keys all = physics_keys(values);
-  for (auto part :
-       {numerics_keys(values), app::output_keys(values.output), app::run_keys(values)}) {
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
+  return app::joined({app::case_keys(values), physics_keys(values), numerics_keys(values),
+                      app::output_keys(values.output), app::run_keys(values)});
 }
 
 }  // namespace tailrace::helium

@@ -3,15 +3,11 @@
 #include "common/case_text.hpp"
 #include "run.hpp"
 
+namespace app = tailrace::app;
 namespace helium = tailrace::helium;
 
 int main(int argc, char** argv) {
-  const auto check = [](const tailrace::app::RunRequest& request) {
-    const auto& path = request.case_path;
-    const auto text = tailrace::app::read_case_text(path);
-    return helium::format_case(helium::parse_case(text, path, request.settings));
-  };
-  return tailrace::app::program_main(
-      argc, argv,
-      {helium::program_name, helium::run_case, check, helium::describe_keys, helium::functions_of});
+  auto program = app::program_of<helium::Case>(helium::program_name, helium::run_case);
+  program.functions = helium::functions_of;
+  return app::program_main(argc, argv, program);
 }

@@ -14,10 +14,8 @@
 #include "common/case_text.hpp"
 #include "common/checkpoint_series.hpp"
 #include "common/memory_need.hpp"
-#include "common/progress.hpp"
 #include "common/region.hpp"
 #include "common/simulation.hpp"
-#include "common/stop_signal.hpp"
 #include "common/table_file.hpp"
 #include "density_output.hpp"
 #include "electron_output.hpp"
@@ -33,7 +31,6 @@ using app::Region, app::RunFolder, app::RunRequest, app::RunSetting, app::StopSi
 
 namespace {
 
-constexpr std::size_t max_step_times = 1 << 18;
 constexpr const char* header =
     "step,time,field,vector_potential,norm,ground,energy,dipole,single_outside,double_outside,"
     "edge_l,edge_total_l,edge_r";
@@ -55,15 +52,8 @@ class Run final : public app::Simulation {
   void take_observables();
   void write_checkpoint();
   double time() const { return static_cast<double>(state_.step) * steps_.length; }
-  double mean_step_s() const;
 
-  const Comm& comm_;
   const Case& case_;
-  const Session& session_;
-  Log& log_;
-  std::string folder_;
-  Trace& trace_;
-  StopSignal stop_;
   Pulse pulse_;
   Coupling coupling_;
   Steps steps_;
@@ -80,24 +70,16 @@ class Run final : public app::Simulation {
   DensityOutput density_;
   ElectronOutput electrons_;
   app::CheckpointSeries checkpoints_;
-  app::Progress progress_;
   std::optional<app::TableFile> table_;  ///< of rank 0
   Observables first_, now_;              ///< of the ground state, of the present
   std::int64_t observed_step_ = -1;
-  int signal_ = 0;
-  double loop_s_ = 0, wall_s_ = 0, worst_error_ = 0;
+  double worst_error_ = 0;
   int most_order_ = 0;
-  std::vector<double> step_s_;
 };
 
 Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
-    : comm_(comm),
+    : Simulation(comm, setting, steps_of(values).end(), values.time.max_steps),
       case_(values),
-      session_(setting.session),
-      log_(setting.log),
-      folder_(setting.folder),
-      trace_(setting.trace),
-      stop_(comm),
       pulse_(pulse_of(values)),
       coupling_(app::value_of(gauges, values.pulse.gauge)),
       steps_(steps_of(values)),
@@ -109,9 +91,8 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       propagator_(hamiltonian_, {static_cast<int>(values.time.order), values.time.tolerance}),
       density_(hamiltonian_, values, folder_, setting.session),
       electrons_(hamiltonian_, values, folder_, setting.session, ground_.wave),
-      checkpoints_(setting.session, app::checkpoint_options(values.output, values.source), folder_),
-      progress_(comm.rank() == 0, setting.log, setting.request.progress,
-                static_cast<double>(steps_.count) * steps_.length, values.time.max_steps) {
+      checkpoints_(setting.session, app::checkpoint_options(values.output, values.source),
+                   folder_) {
   wave_ = ground_.wave;
   wave_.resize(2 * ground_.wave.size());
   first_ = observer_.measure(wave_);
@@ -186,9 +167,7 @@ void Run::take_step() {
   absorb();
   ++state_.step;
   if (!absorber_.empty()) state_.norm_squared = -1;  // measured when it is wanted
-  const double spent = now_s() - start;
-  if (step_s_.size() < max_step_times) step_s_.push_back(spent);
-  loop_s_ += spent;
+  note_step(now_s() - start);
   worst_error_ = std::max(worst_error_, propagator_.last_error());
   most_order_ = std::max(most_order_, propagator_.last_order());
   signal_ = stop_.finish();
@@ -231,10 +210,6 @@ void Run::write_checkpoint() {
   const Region region("checkpoint");
   const Span span(&trace_, Activity::write, "checkpoint");
   checkpoints_.write(checkpoint_contents(hamiltonian_, case_, wave_, state_));
-}
-
-double Run::mean_step_s() const {
-  return step_s_.empty() ? 0 : loop_s_ / static_cast<double>(step_s_.size());
 }
 
 void Run::advance() {
@@ -287,18 +262,10 @@ void Run::conclude() {
   summary.electrons = electrons_.files().statistics();
   summary.checkpoints = checkpoints_.statistics();
   summary.last_checkpoint = checkpoints_.last();
-  const auto max_steps = case_.time.max_steps;
-  if (max_steps > 0 && state_.step >= max_steps) summary.stopped_by = "max_steps";
-  if (signal_ != 0) summary.stopped_by = StopSignal::name(signal_);
+  summary.stopped_by = stopped_by(summary.steps, "end");
   write_summary(comm_, folder_, summary);
   for (const auto& line : lines_of(summary)) progress_.say(line.c_str());
-  progress_.say(signal_ != 0
-                    ? fmt::format("stopped by {} at step {}; restart with --set restart.file={}",
-                                  summary.stopped_by, state_.step, checkpoints_.last())
-                          .c_str()
-                    : fmt::format("done: step {}, time {:.6g}, {:.3f} s; results in {}",
-                                  state_.step, time(), wall_s_, folder_)
-                          .c_str());
+  say_end(summary.steps, fmt::format("{:.6g}", summary.time), summary.last_checkpoint);
 }
 
 /// Bytes that a rank's share of a run holds, about: in functions of one part, the Krylov space of
@@ -324,7 +291,7 @@ void require_memory(const Comm& comm, const Case& values) {
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
-  const Case values = read_case(comm.raw(), request.case_path, request.settings);
+  const auto values = app::read_case<Case>(comm.raw(), request.case_path, request.settings);
   const auto check = [&](const Comm& ranks) { require_memory(ranks, values); };
   const auto make = [&](const Comm& ranks, const RunSetting& setting) {
     const auto warning = warning_of(values);
@@ -339,7 +306,7 @@ int run_case(const Comm& comm, const RunRequest& request) {
 
 StageFunctions functions_of(const RunRequest& request) {
   const auto text = app::read_case_text(request.case_path);
-  return electron_functions(parse_case(text, request.case_path, request.settings));
+  return electron_functions(app::parse_case<Case>(text, request.case_path, request.settings));
 }
 
 }  // namespace tailrace::helium

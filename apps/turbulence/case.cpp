@@ -8,6 +8,7 @@
 
 #include "common/case_text.hpp"
 #include "common/refuse_input.hpp"
+#include "grid_check.hpp"
 
 namespace tailrace::turbulence {
 
@@ -21,14 +22,7 @@ void require_grid(const Case& values) {
         "`grid.ny` and `grid.nz`, at least 4 each",
         values.source, grid.nx, grid.ny, grid.nz);
   }
-  const bool whole = std::all_of(grid.ranks.begin(), grid.ranks.end(),
-                                 [](double r) { return r == std::floor(r); });
-  if (grid.ranks.size() != 2 || !whole || (grid.ranks[0] == 0) != (grid.ranks[1] == 0)) {
-    app::refuse_input(
-        "{}: `grid.ranks` must be two whole numbers [along z, along y], both 0 for "
-        "an automatic choice",
-        values.source);
-  }
+  app::require_rank_grid(grid.ranks, {"z", "y"}, values.source);
 }
 
 void require_fields(const Case& values) {
@@ -65,7 +59,23 @@ void require_sense(const Case& values) {
   }
 }
 
-/// Names of the fields that the files hold.
+void fill_defaults(Case& values) {
+  auto& grid = values.grid;
+  for (auto* points : {&grid.nx, &grid.ny, &grid.nz}) {
+    if (*points == 0) *points = grid.n;
+  }
+  for (auto* length : {&grid.lx, &grid.ly, &grid.lz}) {
+    if (*length == 0) *length = 2 * M_PI;
+  }
+  if (values.given.contains("flow.reynolds")) {
+    values.flow.viscosity = grid.lx / (2 * M_PI) / values.flow.reynolds;
+  }
+  if (!values.given.contains("time.courant")) values.time.courant = 0;
+  if (!values.given.contains("time.step")) values.time.step = 0;
+}
+
+}  // namespace
+
 std::vector<std::string> field_names(const Case& values) {
   std::vector<std::string> names;
   for (const auto& field : values.output.fields) {
@@ -80,38 +90,16 @@ std::vector<std::string> field_names(const Case& values) {
   return names;
 }
 
-void fill_defaults(Case& values) {
-  auto& grid = values.grid;
-  for (auto* points : {&grid.nx, &grid.ny, &grid.nz}) {
-    if (*points == 0) *points = grid.n;
-  }
-  for (auto* length : {&grid.lx, &grid.ly, &grid.lz}) {
-    if (*length == 0) *length = 2 * M_PI;
-  }
-  if (values.given.contains("flow.reynolds")) {
-    values.flow.viscosity = grid.lx / (2 * M_PI) / values.flow.reynolds;
-  }
-  if (!values.given.contains("time.courant")) values.time.courant = 0;
-  if (!values.given.contains("time.step")) values.time.step = 0;
-  values.about.name = app::case_name(values.about.name, values.source);
-}
-
-}  // namespace
-
-Case parse_case(const std::string& text, const std::string& source,
-                std::span<const std::string> settings) {
-  Case values;
-  values.source = source;
-  const Keys keys = keys_of(values);
-  app::read_toml(keys, text, source, values.given);
-  for (const auto& setting : settings) app::read_setting(keys, setting, values.given);
-  app::require_pairs(keys, values.given, source);
+void complete(Case& values) {
   fill_defaults(values);
   require_grid(values);
   require_sense(values);
-  Case usual;
-  app::require_output(values.output, keys, keys_of(usual), field_names(values), source);
-  return values;
+}
+
+void check_ranks(const Case& values, int num_ranks) {
+  Case any_grid = values;
+  if (app::ranks_may_serve(values.output)) any_grid.grid.ranks = {0, 0};
+  require_flow_on_grid(values, solver_options(any_grid, num_ranks));
 }
 
 NavierStokesOptions solver_options(const Case& values, int num_ranks) {
@@ -123,12 +111,7 @@ NavierStokesOptions solver_options(const Case& values, int num_ranks) {
   options.scheme = app::value_of(schemes, values.time.scheme);
   options.dealias = app::value_of(dealias_methods, values.dealias.method);
   options.grid = {static_cast<int>(grid.ranks[0]), static_cast<int>(grid.ranks[1])};
-  if (grid.ranks[0] != 0 && grid.ranks[0] * grid.ranks[1] != num_ranks) {
-    app::refuse_input(
-        "{}: grid.ranks = [{}, {}] needs {} ranks, but the run has {}; "
-        "[0, 0] chooses a grid that fits",
-        values.source, grid.ranks[0], grid.ranks[1], grid.ranks[0] * grid.ranks[1], num_ranks);
-  }
+  app::require_num_ranks(grid.ranks, num_ranks, values.source);
   const auto& gradients = values.scalars.mean_gradient;
   for (std::size_t s = 0; s < values.scalars.schmidt.size(); ++s) {
     Scalar scalar;

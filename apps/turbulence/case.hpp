@@ -2,12 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
-#include <span>
 #include <string>
 #include <vector>
-
-#include <mpi.h>
 
 #include "common/keys.hpp"
 #include "common/output_case.hpp"
@@ -24,11 +20,8 @@ using app::Keys;
 /// One run, as a case file describes it. The meaning, type and range of every member stand once, in
 /// the table of keys (case_keys.cpp); `grid.nx` of the file is `grid.nx` here.
 struct Case : app::RunCase {
-  std::string source;           ///< path of the case file, for messages
-  std::set<std::string> given;  ///< keys that the file or --set gave
-  struct {
-    std::string name, application = "turbulence";
-  } about;
+  Case() : RunCase("turbulence") {}
+
   struct {
     std::int64_t n = 0, nx = 0, ny = 0, nz = 0;
     double lx = 0, ly = 0, lz = 0;
@@ -77,25 +70,10 @@ struct Case : app::RunCase {
 /// The table of keys of a case file, bound to `values`; `[[output.products]]` has one of its own.
 Keys keys_of(Case& values);
 
-/// Both tables in Markdown, for the docs. Local.
-std::string describe_keys();
-
-/// Parses the text of a case file, then applies the settings "section.key=value" in order (value in
-/// TOML; a bare word is taken as text). Throws `Errc::invalid_input` that names key, line and what
-/// would be right. Local; the same on every rank that passes the same text.
-Case parse_case(const std::string& text, const std::string& source,
-                std::span<const std::string> settings);
-
-/// Reads the file on rank 0, shares its text and parses it. Throws on all ranks alike. Collective.
-Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings);
-
-/// Reads and checks a case as far as that goes without MPI, for a run of `num_ranks` ranks. Throws
-/// as `read_case` does. Local.
-Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks);
-
-/// The whole case as TOML, every key with its meaning; `parse_case` gives the same case back.
-/// Local.
-std::string format_case(const Case& values);
+// What `app::parse_case` and `app::check_case` call (common/case_text.hpp).
+void complete(Case& values);
+std::vector<std::string> field_names(const Case& values);
+void check_ranks(const Case& values, int num_ranks);
 
 /// The solver's options of `values` for this number of ranks. Throws `Errc::invalid_input`. Local.
 NavierStokesOptions solver_options(const Case& values, int num_ranks);

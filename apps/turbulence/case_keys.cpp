@@ -16,12 +16,6 @@ constexpr double max_points = 1 << 20;
 Keys flow_keys(Case& c) {
   auto& [n, nx, ny, nz, lx, ly, lz, ranks, precision] = c.grid;
   return {
-      {"case.name", &c.about.name, any, "",
-       "name of the run, of its folder and of its field files"},
-
-      {"case.application", &c.about.application, one_of({"turbulence"}), "",
-       "the application that the case is for"},
-
       {"grid.n", &n, within(0, max_points), "points",
        "points along each axis; nx, ny, nz override it"},
       {"grid.nx", &nx, within(0, max_points), "points", "points along x; 0 = n"},
@@ -116,11 +110,8 @@ Keys run_keys(Case& c) {
 }  // namespace
 
 Keys keys_of(Case& values) {
-  Keys all = flow_keys(values);
-  for (auto part : {output_keys(values), run_keys(values)}) {
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
+  return app::joined(
+      {app::case_keys(values), flow_keys(values), output_keys(values), run_keys(values)});
 }
 
 }  // namespace tailrace::turbulence

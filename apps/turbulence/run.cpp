@@ -8,10 +8,9 @@
 #include <fmt/format.h>
 
 #include "checkpoint.hpp"
-#include "common/progress.hpp"
+#include "common/case_text.hpp"
 #include "common/region.hpp"
 #include "common/simulation.hpp"
-#include "common/stop_signal.hpp"
 #include "field_output.hpp"
 #include "forcing.hpp"
 #include "grid_check.hpp"
@@ -26,8 +25,6 @@ namespace tailrace::turbulence {
 using app::Region, app::RunFolder, app::RunRequest, app::RunSetting, app::StopSignal;
 
 namespace {
-
-constexpr std::size_t max_step_times = 1 << 18;
 
 /// All that a run holds, in the order of making.
 template <class Real>
@@ -50,16 +47,9 @@ class Run final : public app::Simulation {
   [[noreturn]] void refuse_blown_up() const;
   void write_checkpoint();
   void finish_output(int signal);
-  double mean_step_s() const;
   bool is_beyond_caches() const;
 
-  const Comm& comm_;
   const Case& case_;
-  const Session& session_;
-  Log& log_;
-  std::string folder_;
-  Trace& trace_;
-  StopSignal stop_;
   NavierStokes<Real> flow_;
   RunState restored_;
   std::int64_t first_step_;  ///< of this run; -1 if it is not a restart
@@ -68,37 +58,26 @@ class Run final : public app::Simulation {
   StatisticsFiles files_;
   FieldOutput<Real> fields_;
   CheckpointWriter<Real> checkpoints_;
-  app::Progress progress_;
   double courant_rate_ = 0, energy_ = 0;
   std::int64_t statistics_step_ = -1;
-  int signal_ = 0;
-  double loop_s_ = 0, wall_s_ = 0;
-  std::vector<double> step_s_;
 };
 
 template <class Real>
 Run<Real>::Run(const Comm& comm, const Case& values, const RunSetting& setting)
-    : comm_(comm),
+    : Simulation(comm, setting, values.time.end, values.time.max_steps),
       case_(values),
-      session_(setting.session),
-      log_(setting.log),
-      folder_(setting.folder),
-      trace_(setting.trace),
-      stop_(comm),
       flow_(comm, options_with_trace(comm)),
       first_step_(set_state(setting.results)),
       forcing_(comm, values, flow_),
       kernel_(comm, flow_),
       files_(comm, folder_, static_cast<int>(values.scalars.schmidt.size()), first_step_),
       fields_(setting.session, values, flow_, folder_),
-      checkpoints_(setting.session, values, flow_, folder_),
-      progress_(comm.rank() == 0, setting.log, setting.request.progress, values.time.end,
-                values.time.max_steps) {
+      checkpoints_(setting.session, values, flow_, folder_) {
   if (first_step_ >= 0) {
     fields_.find_earlier(first_step_);
     restore_forcing();
   }
-  step_s_.reserve(std::min(max_step_times, std::size_t{4096}));
+  step_s_.reserve(4096);
 }
 
 template <class Real>
@@ -164,9 +143,7 @@ void Run<Real>::take_step(double dt) {
   forcing_.before_step(flow_, dt);
   flow_.step(dt);
   forcing_.after_step(flow_, dt);
-  const double spent = now_s() - start;
-  if (step_s_.size() < max_step_times) step_s_.push_back(spent);
-  loop_s_ += spent;
+  note_step(now_s() - start);
   signal_ = stop_.finish();
   if (signal_ == StopSignal::trouble) refuse_blown_up();
   // Nothing that is not finite goes to a file.
@@ -222,11 +199,6 @@ void Run<Real>::write_checkpoint() {
   if (!flow_.is_finite()) refuse_blown_up();
   const auto state = forcing_.state();
   checkpoints_.write(flow_, {courant_rate_, case_.forcing.type, {state.begin(), state.end()}});
-}
-
-template <class Real>
-double Run<Real>::mean_step_s() const {
-  return step_s_.empty() ? 0 : loop_s_ / static_cast<double>(step_s_.size());
 }
 
 template <class Real>
@@ -302,23 +274,16 @@ void Run<Real>::conclude() {
   if (case_.trace.spans > 0 && signal_ == 0 && is_beyond_caches()) {
     summary.costs = flow_.measure_costs();
   }
-  const auto max_steps = case_.time.max_steps;
-  if (max_steps > 0 && flow_.step_number() >= max_steps) summary.stopped_by = "max_steps";
-  if (signal_ != 0) summary.stopped_by = StopSignal::name(signal_);
+  summary.stopped_by = stopped_by(summary.steps, "end");
   summary.last_checkpoint = checkpoints_.last();
   write_summary(comm_, folder_, summary);
-  const auto text =
-      signal_ != 0 ? fmt::format("stopped by {} at step {}; restart with --set restart.file={}",
-                                 summary.stopped_by, summary.steps, checkpoints_.last())
-                   : fmt::format("done: step {}, time {:.6g}, {:.3f} s; results in {}",
-                                 summary.steps, summary.time, wall_s_, folder_);
-  progress_.say(text.c_str());
+  say_end(summary.steps, fmt::format("{:.6g}", summary.time), summary.last_checkpoint);
 }
 
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
-  const Case values = read_case(comm.raw(), request.case_path, request.settings);
+  const auto values = app::read_case<Case>(comm.raw(), request.case_path, request.settings);
   const auto check = [&](const Comm& ranks) {
     const auto options = solver_options(values, ranks.num_ranks());
     require_flow_on_grid(values, options);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "common/case_text.hpp"
 #include "halo.hpp"
 #include "tailrace/reduction.hpp"
 
@@ -30,7 +31,7 @@ Case mixed(const std::string& mobility) {
       "[[flow.boundaries]]\nname = 'f'\nface = 'z_max'\ntype = 'seepage'\n"
       "[[flow.wells]]\nname = 'w'\nregion = 'low'\nvalues = [-1e-3]\n";
   const std::vector<std::string> settings{"flow.mobility=" + mobility};
-  return parse_case(text, "mixed.toml", settings);
+  return app::parse_case<Case>(text, "mixed.toml", settings);
 }
 
 struct Problem {
@@ -161,7 +162,7 @@ TEST(Ground, CorrelatedNumbersHaveTheirVariance) {
 TEST(Case, IsTheSameAgainFromItsToml) {
   const Case once = mixed("central");
   const std::string text = format_case(once);
-  EXPECT_EQ(format_case(parse_case(text, "mixed.toml", {})), text);
+  EXPECT_EQ(format_case(app::parse_case<Case>(text, "mixed.toml", {})), text);
 }
 
 }  // namespace

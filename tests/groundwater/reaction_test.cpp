@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/case_text.hpp"
 #include "reactive.hpp"
 
 namespace tailrace::groundwater {
@@ -172,7 +173,7 @@ class Uranium : public ::testing::Test {
     return out;
   }
 
-  const Case case_ = check_case(CASES_DIR "/uranium.toml", {}, 1);
+  const Case case_ = app::check_case<Case>(CASES_DIR "/uranium.toml", {}, 1);
   const Chemistry chemistry_ = chemistry_of(case_);
   const Solution water_ = make_waters(case_, chemistry_)[0];
 };

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "common/case_text.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::groundwater {
@@ -22,7 +23,7 @@ class Problem {
   using Place = std::function<double(double x, double y)>;
 
   Problem(MPI_Comm comm, const std::string& text, int num_species, const Place& head)
-      : values_(parse_case(text, "transport.toml", {})),
+      : values_(app::parse_case<Case>(text, "transport.toml", {})),
         comm_(comm),
         grid_(comm_, axes_of(values_), rank_grid(values_, comm_.num_ranks())),
         ground_(make_ground(values_, grid_)),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "case.hpp"
+#include "common/case_text.hpp"
 #include "common/output_case.hpp"
 
 #include <cstdio>
@@ -23,7 +24,7 @@ const std::string small = "[grid]\nn = 8\n[flow]\nviscosity = 0.1\n[time]\nstep 
 /// The message that parsing `text` with `settings` gives, or "" if it is accepted.
 std::string refusal(const std::string& text, const std::vector<std::string>& settings = {}) {
   try {
-    parse_case(text, "x.toml", settings);
+    app::parse_case<Case>(text, "x.toml", settings);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::invalid_input);
     return error.what();
@@ -32,7 +33,7 @@ std::string refusal(const std::string& text, const std::vector<std::string>& set
 }
 
 TEST(Case, ReadsValuesAndFillsDefaults) {
-  const Case c = parse_case(
+  const Case c = app::parse_case<Case>(
       "[grid]\nn = 8\nny = 12\nlz = 3.0\n[flow]\nreynolds = 100\n[time]\n"
       "courant = 0.5\n",
       "folder/some.toml", {});
@@ -85,7 +86,8 @@ TEST(Case, WantsExactlyOneOfAPair) {
             std::string::npos);
   EXPECT_NE(refusal("[grid]\nn = 8\n[time]\nstep = 1\n").find("not neither"), std::string::npos);
   // A setting of the command line takes the place of the other key.
-  const Case c = parse_case(small, "x.toml", std::vector<std::string>{"time.courant=0.5"});
+  const Case c =
+      app::parse_case<Case>(small, "x.toml", std::vector<std::string>{"time.courant=0.5"});
   EXPECT_EQ(c.time.step, 0);
   EXPECT_DOUBLE_EQ(c.time.courant, 0.5);
 }
@@ -98,7 +100,7 @@ TEST(Case, TakesSettingsInTomlAndBareWords) {
                                           "restart.file=runs/a/checkpoint_000010.h5",
                                           "checkpoint.at_end=true",
                                           "case.name=12"};
-  const Case c = parse_case(small, "x.toml", settings);
+  const Case c = app::parse_case<Case>(small, "x.toml", settings);
   EXPECT_EQ(c.time.scheme, "rk2");
   EXPECT_EQ(c.output.fields, std::vector<std::string>{"u"});
   EXPECT_EQ(c.grid.ranks, (std::vector<double>{1, 2}));
@@ -113,7 +115,8 @@ TEST(Case, TakesSettingsInTomlAndBareWords) {
 TEST(Case, RefusesGridsThatDoNotFit) {
   EXPECT_NE(refusal("[flow]\nviscosity = 1\n[time]\nstep = 1\n").find("0 x 0 x 0"),
             std::string::npos);
-  const Case c = parse_case(small, "x.toml", std::vector<std::string>{"grid.ranks=[2, 2]"});
+  const Case c =
+      app::parse_case<Case>(small, "x.toml", std::vector<std::string>{"grid.ranks=[2, 2]"});
   EXPECT_NO_THROW(solver_options(c, 4));
   EXPECT_THROW(solver_options(c, 3), Error);
   EXPECT_NE(refusal(small, {"grid.ranks=[2, 0]"}).find("grid.ranks"), std::string::npos);
@@ -121,7 +124,7 @@ TEST(Case, RefusesGridsThatDoNotFit) {
 
 TEST(Case, ScalarsTakeOneGradientOrOneEach) {
   const auto options = [](const std::vector<std::string>& settings) {
-    return solver_options(parse_case(small, "x.toml", settings), 1);
+    return solver_options(app::parse_case<Case>(small, "x.toml", settings), 1);
   };
   const auto one = options({"scalars.schmidt=[1, 2]", "scalars.mean_gradient=[0, 0, 3]"});
   ASSERT_EQ(one.scalars.size(), 2u);
@@ -135,9 +138,9 @@ TEST(Case, ScalarsTakeOneGradientOrOneEach) {
 TEST(Case, EffectiveCaseGivesTheSameCaseBack) {
   const std::vector<std::string> settings{"flow.energy=0.1", "scalars.schmidt=[0.7]",
                                           "case.name=a \"b\"", "time.end=0.30000000000000004"};
-  const Case first = parse_case(small, "x.toml", settings);
+  const Case first = app::parse_case<Case>(small, "x.toml", settings);
   const std::string text = format_case(first);
-  const Case second = parse_case(text, "x.toml", {});
+  const Case second = app::parse_case<Case>(text, "x.toml", {});
   EXPECT_EQ(format_case(second), text);
   EXPECT_EQ(second.time.end, 0.30000000000000004);
   EXPECT_EQ(second.about.name, "a \"b\"");
@@ -148,7 +151,7 @@ TEST(Case, EffectiveCaseGivesTheSameCaseBack) {
 }
 
 TEST(Case, TableOfKeysSaysAllAboutAKey) {
-  const std::string text = describe_keys();
+  const std::string text = app::describe_keys<Case>();
   for (const char* line :
        {"| key | default | allowed | unit | meaning |\n",
         "| `grid.nx` | `0` | whole, at least 0, at most 1048576 | points | points along x; 0 = n "
@@ -192,7 +195,7 @@ every = 2
 TEST(Case, WhatFollowsAFailedFile) {
   const auto of = [](const std::string& word) {
     const std::vector<std::string> settings{"output.on_failure=" + word};
-    const Case c = parse_case(served, "x.toml", settings);
+    const Case c = app::parse_case<Case>(served, "x.toml", settings);
     return app::field_options(c.output, c.source, "RUN").on_failure;
   };
   EXPECT_EQ(of("stop"), OnFailure::stop);
@@ -203,13 +206,13 @@ TEST(Case, WhatFollowsAFailedFile) {
 }
 
 TEST(Case, ServersAndTheirProducts) {
-  const Case c = parse_case(served, "x.toml", {});
+  const Case c = app::parse_case<Case>(served, "x.toml", {});
   EXPECT_EQ(c.output.servers, "2 per node");
   ASSERT_EQ(c.output.products.size(), 2u);
   EXPECT_EQ(c.output.products[0].variables, (std::vector<std::string>{"u", "v", "w"}));
   EXPECT_EQ(c.output.products[1].path, Product{}.path);
   EXPECT_EQ(c.output.products[1].every, 2);
-  const Case again = parse_case(format_case(c), "x.toml", {});
+  const Case again = app::parse_case<Case>(format_case(c), "x.toml", {});
   EXPECT_EQ(format_case(again), format_case(c));
   EXPECT_EQ(again.output.products[1].stages, c.output.products[1].stages);
   // As the stream and the session get them.
@@ -223,7 +226,8 @@ TEST(Case, ServersAndTheirProducts) {
   EXPECT_EQ(app::checkpoint_options(c.output, c.source).on_failure, OnFailure::stop);
   EXPECT_EQ(app::session_options(c.output, "RUN", nullptr).memory_bytes, 64 << 20);
   // A number of servers is a text, also as a setting.
-  const Case one = parse_case(small, "x.toml", std::vector<std::string>{"output.servers=1"});
+  const Case one =
+      app::parse_case<Case>(small, "x.toml", std::vector<std::string>{"output.servers=1"});
   EXPECT_EQ(one.output.servers, "1");
 }
 
@@ -259,7 +263,7 @@ TEST(Case, EveryShippedCaseIsRight) {
   for (const auto& entry : std::filesystem::directory_iterator(CASES_DIR)) {
     if (entry.path().extension() != ".toml") continue;
     ++count;
-    const Case c = read_case(MPI_COMM_WORLD, entry.path().string(), {});
+    const Case c = app::read_case<Case>(MPI_COMM_WORLD, entry.path().string(), {});
     EXPECT_EQ(c.about.name, entry.path().stem().string());
     EXPECT_NO_THROW(solver_options(c, 3));
   }
@@ -268,7 +272,7 @@ TEST(Case, EveryShippedCaseIsRight) {
 
 TEST(Case, MissingFileIsToldOnAllRanks) {
   try {
-    read_case(MPI_COMM_WORLD, "/nowhere/x.toml", {});
+    app::read_case<Case>(MPI_COMM_WORLD, "/nowhere/x.toml", {});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::io);

@@ -9,6 +9,7 @@
 #include <mpi.h>
 
 #include "case.hpp"
+#include "common/case_text.hpp"
 #include "initial.hpp"
 #include "navier_stokes.hpp"
 #include "shells.hpp"
@@ -17,8 +18,8 @@ namespace tailrace::turbulence {
 
 /// A case of a few lines with `settings` on top.
 inline Case small_case(const std::vector<std::string>& settings) {
-  return parse_case("[grid]\nn = 16\n[flow]\nviscosity = 0.02\n[time]\nstep = 0.01\n", "test.toml",
-                    settings);
+  return app::parse_case<Case>("[grid]\nn = 16\n[flow]\nviscosity = 0.02\n[time]\nstep = 0.01\n",
+                               "test.toml", settings);
 }
 
 /// A flow at its initial state.
