@@ -40,39 +40,33 @@ std::string OutputStatistics::describe() const {
   return text;
 }
 
+namespace {
+
+/// Puts what `op` makes of all ranks into each of `members`.
+template <class Number, class... Members>
+void reduce_members(OutputStatistics& all, const Comm& comm, MPI_Datatype type, MPI_Op op,
+                    Members... members) {
+  std::array<Number, sizeof...(members)> values{all.*members...};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), type, op,
+                          comm.raw()));
+  std::size_t i = 0;
+  ((all.*members = values[i++]), ...);
+}
+
+}  // namespace
+
 OutputStatistics OutputStatistics::over_ranks(const Comm& comm) const {
-  const auto reduce = [&](auto& values, MPI_Datatype type, MPI_Op op) {
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), type, op,
-                            comm.raw()));
-  };
-  std::array<double, 8> longest{run_s, call_s, agree_s, copy_s, room_s, end_s, write_s, slowest_s};
-  reduce(longest, MPI_DOUBLE, MPI_MAX);
-  std::array<std::int64_t, 8> most{
-      steps,   complete, dropped, thinned,
-      lowered, spilled,  failed,  slowest_s < longest[7] ? -1 : slowest_step};
-  reduce(most, MPI_INT64_T, MPI_MAX);
-  std::array<std::int64_t, 4> sums{bytes, written_bytes, writes, opens};
-  reduce(sums, MPI_INT64_T, MPI_SUM);
-  return {.steps = most[0],
-          .complete = most[1],
-          .dropped = most[2],
-          .thinned = most[3],
-          .lowered = most[4],
-          .spilled = most[5],
-          .failed = most[6],
-          .bytes = sums[0],
-          .run_s = longest[0],
-          .call_s = longest[1],
-          .agree_s = longest[2],
-          .copy_s = longest[3],
-          .room_s = longest[4],
-          .end_s = longest[5],
-          .write_s = longest[6],
-          .written_bytes = sums[1],
-          .writes = sums[2],
-          .opens = sums[3],
-          .slowest_s = longest[7],
-          .slowest_step = most[7]};
+  using S = OutputStatistics;
+  S all = *this;
+  reduce_members<double>(all, comm, MPI_DOUBLE, MPI_MAX, &S::run_s, &S::call_s, &S::agree_s,
+                         &S::copy_s, &S::room_s, &S::end_s, &S::write_s, &S::slowest_s);
+  if (slowest_s < all.slowest_s) all.slowest_step = -1;
+  reduce_members<std::int64_t>(all, comm, MPI_INT64_T, MPI_MAX, &S::steps, &S::complete,
+                               &S::dropped, &S::thinned, &S::lowered, &S::spilled, &S::failed,
+                               &S::slowest_step);
+  reduce_members<std::int64_t>(all, comm, MPI_INT64_T, MPI_SUM, &S::bytes, &S::written_bytes,
+                               &S::writes, &S::opens);
+  return all;
 }
 
 }  // namespace tailrace
