@@ -7,7 +7,7 @@ namespace tailrace::python {
 
 namespace {
 
-const char* name_of(Errc code) {
+const char* error_name(Errc code) {
   switch (code) {
     case Errc::invalid_input:
       return "invalid_input";
@@ -36,8 +36,9 @@ void translate(const std::exception_ptr& thrown, void*) {
     const auto* placed = dynamic_cast<const PlacedError*>(&error);
     const auto place = placed != nullptr ? placed->place() : ErrorPlace{};
     const auto make = nb::module_::import_("tailrace.errors").attr("error_of");
-    const nb::object made = make(name_of(error.code()), error.sys_errno(), readable(error.what()),
-                                 place.rank, readable(place.path), place.step);
+    const nb::object made =
+        make(error_name(error.code()), error.sys_errno(), readable(error.what()), place.rank,
+             readable(place.path), place.step);
     PyErr_SetObject(made.type().ptr(), made.ptr());
   }
 }

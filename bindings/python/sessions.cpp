@@ -140,7 +140,7 @@ StreamOptions options_of(const StreamArguments& arguments) {
   return options;
 }
 
-const char* name_of(WriteResult result) {
+const char* result_name(WriteResult result) {
   switch (result) {
     case WriteResult::staged:
       return "staged";
@@ -179,7 +179,7 @@ class PyStream final : public Held<Stream> {
       contents.take(arguments, comm());
     }));
     nb::gil_scoped_release released;
-    return name_of(stream.write(text, contents.get()));
+    return result_name(stream.write(text, contents.get()));
   }
   void close() override {
     if (closed()) return;
