@@ -91,6 +91,13 @@ def slabs(extents: Sequence[int], axis: int, num_ranks: int) -> Layout:
 def from_boxes(extents: Sequence[int], boxes: Sequence[Sequence[Box]]) -> Layout:
     """Any boxes: boxes[rank] lists those of each rank."""
 
+def own_box(comm: mpi4py.MPI.Intracomm, extents: Sequence[int], start: Sequence[int], count: Sequence[int]) -> Layout:
+    """
+    A program's own decomposition: each rank gives the part that it holds, by the index of its
+    first item and its number of items along each axis. A count of 0: it holds nothing. Parts
+    may leave gaps. Collective over `comm`.
+    """
+
 def file_domains(extents: Sequence[int], item_bytes: int, writers: Sequence[int], num_ranks: int, stripe_bytes: int = 0, file_offset: int = 0) -> Layout:
     """
     Contiguous runs of a row-major file, one for each of `writers`, that end at stripes.

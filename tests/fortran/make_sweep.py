@@ -30,7 +30,8 @@ PRODUCT = {
 AXES = {"u": 2, "v": 2, "whole": 2, "few": 1, "few_more": 1, "one": 0, "points": 3, "spectra": 3}
 # All ranks have an error if one rank's argument is wrong.
 AGREED = {
-    "tailrace_comm%split", "tailrace_comm%process_grid", "tailrace_layout%own_box", "tailrace_layout%own_boxes",
+    "tailrace_comm%split", "tailrace_comm%process_grid", "tailrace_layout%own_box",
+    "tailrace_layout%own_boxes",
     "tailrace_exchange%create", "tailrace_transform%create", "tailrace_input%open",
     "tailrace_input%read", "tailrace_input%read_all", "tailrace_log%create",
     "tailrace_output%create", "tailrace_output%write", "tailrace_reduction%create",
