@@ -69,7 +69,7 @@ ALLOWED = (
     # Large grids, and such without items.
     r".*(process_grid|blocks|pencils|slabs|ordered)\.(extents|counts|grid|halo): the largest",
     r"tailrace_layout%(slabs\.num_ranks|triangle\.n): the largest",
-    r".*(blocks|pencils|slabs|ordered|own_boxes)\.(extents|counts): 0",
+    r".*(blocks|pencils|slabs|ordered|own_box|own_boxes)\.(extents|counts): 0",
     # Large, and not more than is there: shares of ranks, buffers no larger than the file.
     r".*\.(group_size|buffer_bytes|buffered_files|max_items|memory_bytes"
     r"|stripe_bytes): the largest",
