@@ -208,7 +208,7 @@ def run_streams(session: tailrace.Session, stem: Path) -> None:
     with h5py.File(f"{stem}_squares.h5") as file:
         assert file["square"][...].tolist() == [0, 1, 4, 9]
     refused(lambda: session.open("a", when_full="panic"), "panic", "'drop'")
-    refused(lambda: session.open("a", on_failure="go on"), "go on", "stop, proceed, continue")
+    refused(lambda: session.open("a", on_failure="go on"), "go on", "'stop', 'proceed'")
     for word in ("proceed", "continue"):
         with session.open(word, on_failure=word) as stream:
             stream.write(f"{stem}_missing/u.h5", {"u": u}, layout)

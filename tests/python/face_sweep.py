@@ -148,6 +148,8 @@ def part_layouts() -> None:
         ("remembered", tailrace.remembered, {"file": None}),
     ):
         sweep(name, call, good, False)
+    own = {"comm": COMM, "extents": (4, 4), "start": (0, 0), "count": (4, 4)}
+    sweep("own_box", tailrace.own_box, own)
     trace = tailrace.Trace(4)
     sweep("Trace", tailrace.Trace, {"capacity": 4}, False)
     span = {"activity": "wait", "name": "n", "start_s": 1.0, "end_s": 2.0}
