@@ -64,7 +64,7 @@ def member(headers: Headers, one: Argument) -> str:
     elif one.type in NUMBERS:
         type_ = NUMBERS[one.type]
     else:
-        raise SystemExit(f"fortran.py: not understood: member {one}")
+        raise SystemExit(f"fortran.py: no Fortran type for the member {one}; add one to NUMBERS")
     return f"    {type_} :: {one.name}{bound(one)}"
 
 
@@ -102,7 +102,9 @@ def dummy(headers: Headers, function: Function, one: Argument) -> str:
     elif plain in NUMBERS:
         type_ = f"{NUMBERS[plain]}, {intent if one.array or '*' in one.type else 'value'}"
     else:
-        raise SystemExit(f"fortran.py: not understood: {one} of {function.name}")
+        raise SystemExit(
+            f"fortran.py: no Fortran type for {one} of {function.name}; add one to NUMBERS"
+        )
     return f"{type_} :: {one.name}{shape}"
 
 
@@ -174,7 +176,10 @@ class Forward:
         item = ITEMS.get(self.specific.removesuffix("s").rpartition("_")[2])
         declared = ""
         if one.name in BY_HAND or self.result is not None:
-            raise SystemExit(f"fortran.py: write tailrace_{self.specific} by hand: {one}")
+            raise SystemExit(
+                f"fortran.py: {one} cannot be forwarded: write the procedure {self.specific} of "
+                f"tailrace_{self.kind} in its module in bindings/fortran"
+            )
         if self.kind in (kind, made) and "self" not in self.dummies:
             intent = "in" if one.type.startswith("const") else "inout"
             name, declared = "self", f"class(tailrace_{self.kind}), intent({intent})"
@@ -283,7 +288,10 @@ def forwards(headers: Headers, module: Path) -> str:
                 (headers.functions[one] for one in found if one in headers.functions), None
             )
             if function is None:
-                raise SystemExit(f"fortran.py: {module} defines no {specific}, nor does C")
+                raise SystemExit(
+                    f"fortran.py: {module} binds {specific}: define it there, or declare "
+                    f"{found[0]} in a header of C"
+                )
             if binding == "destroy":
                 lines += [f"  !> {function.name} of C.", f"  subroutine {specific}(self)",
                           f"    class(tailrace_{kind}), intent(inout) :: self",

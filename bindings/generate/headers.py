@@ -44,7 +44,7 @@ def argument(text: str) -> Argument:
         return Argument("a_function", function[1])
     found = re.fullmatch(r"\s*(.*?[\s*])(\w+)(?:\[(\w+)\])?\s*", text, re.DOTALL)
     if not found:
-        raise SystemExit(f"headers.py: not understood: {text}")
+        raise SystemExit(f"headers.py: not understood: {text}; write TYPE name or TYPE name[N]")
     return Argument(" ".join(found[1].split()), found[2], found[3] or "")
 
 

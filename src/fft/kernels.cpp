@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of kernels of transforms. To add one: kernel_NAME.cpp, its declarations in kernel.hpp,
+// a line here, its answer in `available`, and a line in CMakeLists.txt. Tests, the choice and
+// benchmarks use this table.
 #include <array>
 
 #include "kernel.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of methods, of arrays and of packed blocks. Adding one: its file, its functions in
-// method.hpp or blocks/runner.hpp, a line here and in CMakeLists.txt. Tests, tuner, benchmarks and
-// `tailrace list` walk this table.
+// The table of methods, of arrays and of packed blocks. To add one: its file, its functions in
+// method.hpp or blocks/runner.hpp, a line here and in CMakeLists.txt (CONTRIBUTING.md). Tests,
+// tuner, benchmarks and `tailrace list` use this table.
 #include <algorithm>
 #include <array>
 
@@ -51,9 +51,11 @@ constexpr std::array methods{
                "arrays of which each message is one run of bytes on both sides; not in place",
                ArrayMethod{true, contiguous_applies, make_contiguous}},
 };
-/// Those of blocks come first.
-constexpr std::size_t num_block_methods = methods.size() - 1;
-static_assert(methods[num_block_methods - 1].blocks.make != nullptr);
+constexpr bool moves_blocks(const MoveMethod& method) { return method.blocks.make != nullptr; }
+constexpr auto num_block_methods =
+    static_cast<std::size_t>(std::ranges::count_if(methods, moves_blocks));
+static_assert(std::ranges::is_partitioned(methods, moves_blocks),
+              "put methods without a BlockMethod at the end of the table");
 
 constexpr auto infos = method_infos(methods);
 

@@ -182,7 +182,7 @@ class Swept(Headers):
         if one.type in results or (writable and one.name not in ("destination", "values")):
             return f"({one.type})&out"
         if one.name not in GOOD:
-            raise SystemExit(f"make_sweep.py: GOOD has no value for {function}: {one}")
+            raise SystemExit(f"make_sweep.py: add a right value to GOOD for {function}: {one}")
         if one.name == "options":
             kind = re.sub(r"const tailrace_(\w+)_options\*", r"\1", one.type)
             return f"&good_{kind}_options"
@@ -212,7 +212,7 @@ class Swept(Headers):
         null = {"MPI_Comm": "MPI_COMM_NULL", "MPI_Fint": "MPI_Comm_c2f(MPI_COMM_NULL)"}
         if one.type in null:
             return [("MPI_COMM_NULL", null[one.type])]
-        raise SystemExit(f"make_sweep.py: nothing wrong is known for the type of {one}")
+        raise SystemExit(f"make_sweep.py: add wrong values to wrong() for the type of {one}")
 
 
 def expectation(label: str) -> str:

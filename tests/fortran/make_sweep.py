@@ -150,7 +150,7 @@ def wrong_value(one: Argument, good: str) -> list[tuple[str, str]]:
         return [("empty", "few(:0)")] if one.shape else [("not a number", "not_a_number")]
     if one.type in ("logical", "type(tailrace_product)"):
         return []
-    raise SystemExit(f"make_sweep.py: nothing wrong is known for {one}")
+    raise SystemExit(f"make_sweep.py: add wrong values to wrong_value() for {one}")
 
 
 def wrong(procedure: Procedure, one: Argument) -> list[tuple[str, str]]:

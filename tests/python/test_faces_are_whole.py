@@ -95,7 +95,10 @@ def test_every_call_of_c_has_a_line() -> None:
         for call in calls_of_c()
         if not any(fnmatch.fnmatchcase(call, pattern) for pattern in named)
     }
-    assert not without, f"add lines to {TABLE.relative_to(ROOT)} for {', '.join(sorted(without))}"
+    assert not without, (
+        f"add {', '.join(sorted(without))} to {TABLE.relative_to(ROOT)}: in the column C of the "
+        "line of its C++ function, or, if there is none, in a line that begins with -"
+    )
 
 
 def test_what_is_left_out_has_a_reason() -> None:

@@ -65,6 +65,15 @@ LARGE = {
 }
 
 
+# The words of the column WAIT, by kind.
+WAITING = ("-", "all", "root", "toroot", "lower")
+WAITS = {
+    "p2p": ("-", "send", "recv", "sendrecv", "post", "exchange", "persistent", "partitioned"),
+    "wait": ("-",),
+    **dict.fromkeys(("collective", "onesided", "io", "other"), WAITING),
+}
+
+
 @dataclass
 class Body:
     """What a wrapper of a plug-in calls; an empty name follows from the name of the call."""
@@ -115,6 +124,26 @@ class Call:
             is_large=True,
         )
 
+    def fault(self) -> str:
+        """Return what is wrong with the line, and what to write; "" if nothing is."""
+        if self.kind not in WAITS:
+            return f"unknown kind {self.kind}; there are {', '.join(WAITS)}"
+        if self.wait not in WAITS[self.kind]:
+            return f"WAIT of a {self.kind} call is one of {' '.join(WAITS[self.kind])}: {self.wait}"
+        for role in self.roles:
+            if role not in C_TYPES:
+                return (
+                    f"unknown role {role}; use one of C_TYPES in calls.py, or add it there, "
+                    "and to walk.c of tests/plugins/mpi"
+                )
+        requests, statuses = {"request", "requests"}, {"status", "statuses"}
+        if self.kind == "wait" and not (requests & {*self.roles} and statuses & {*self.roles}):
+            return (
+                "a call of kind wait completes requests: it needs an argument request or requests, "
+                "and status or statuses; a call that only inspects a request is `p2p -`"
+            )
+        return ""
+
     def guarded(self, text: str) -> str:
         """Return the text, seen by the compiler only where MPI is new enough."""
         return f"#if MPI_VERSION >= {self.needs}\n{text}#endif\n" if self.needs > 3 else text
@@ -154,13 +183,14 @@ def read_calls(path: Path) -> list[Call]:
         if words[0] == "MPI":
             needs = int(words[1])
             continue
+        if len(words) < 3:
+            sys.exit(f"{path}:{number}: expected NAME KIND WAIT ARGUMENTS...: {line}")
         name, kind, wait, *roles = words
         plain = [role.rstrip(":") for role in roles]
-        for role in plain:
-            if role not in C_TYPES:
-                sys.exit(f"{path}:{number}: unknown role {role} of {name}")
         marked = {role.rstrip(":") for role in roles if role.endswith(":")}
         call = Call(len(calls), name, kind, wait, plain, marked, needs)
+        if fault := call.fault():
+            sys.exit(f"{path}:{number}: {name}: {fault}")
         try:
             call.bodies = read_bodies(plugins)
         except ValueError as error:

@@ -53,7 +53,7 @@ def converted(call: Call, role: str, raw: str) -> str:
         what = "data" if call.kind != "collective" else "input" if is_input else ""
         return f"fortran_{what}({raw})" if what else raw
     if role not in FROM_FORTRAN:
-        sys.exit(f"{call.name}: no conversion of {role} from Fortran; see fortran.py")
+        sys.exit(f"{call.name}: no conversion of {role} from Fortran; add it in fortran.py")
     return FROM_FORTRAN[role][1].format(raw)
 
 
@@ -148,7 +148,7 @@ def until_it_ends(call: Call, calls: dict[str, Call]) -> str:
         twin_name = f"MPI_{plain.replace('Wait', 'Test', 1)}"
     twin = calls.get(twin_name)
     if twin is None:
-        sys.exit(f"{call.name}: its non-blocking twin {twin_name} is not in the table")
+        sys.exit(f"{call.name}: its non-blocking twin {twin_name} is not in the table: add it")
     names = ["own" if one == "comm_" and call.kind == "collective" else one for one in twin.names]
     made = f"return {next_of(twin_name)}({', '.join(names)});"
     if twin.has("flag"):
