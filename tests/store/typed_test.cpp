@@ -207,6 +207,15 @@ TEST_F(TypedTest, AFormThatDoesNotFitIsOneErrorOnAll) {
   EXPECT_NE(error({.halo = -1}).find("none negative"), std::string::npos);
   EXPECT_NE(error({.order = {0, 0, 1}}).find("each of the 3 axes once"), std::string::npos);
   EXPECT_NE(error({.halos = {1}}).find("as many entries"), std::string::npos);
+  std::vector<std::vector<Box>> pairs;
+  for (int r = 0; r < comm.num_ranks(); ++r)
+    pairs.push_back({{1, {2 * r}, {1}}, {1, {2 * r + 1}, {1}}});
+  const auto several = from_boxes({2 * comm.num_ranks()}, pairs);
+  const std::vector<double> v(4);
+  const auto text = error_of([&] {
+    output.write(path("a.h5"), {.variables = {{"v", several, v, ArrayForm{.halo = 1}}}});
+  });
+  EXPECT_NE(text.find("2 boxes; halo and order are for one"), std::string::npos) << text;
 }
 
 }  // namespace

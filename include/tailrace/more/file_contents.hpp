@@ -16,7 +16,7 @@
 
 namespace tailrace {
 
-/// How a rank's one box lies in a larger array: `{.halo = 1}`.
+/// How a rank's one box lies in a larger array: `ArrayForm{.halo = 1}`.
 struct ArrayForm {
   std::ptrdiff_t halo = 0;  ///< items that are not written, on both sides of every axis
   std::vector<std::ptrdiff_t> halos = {};  ///< the same for each axis, in place of `halo`
