@@ -84,6 +84,7 @@ class MpiRelay::ChannelGroup : public Group {
   ChannelGroup(MpiRelay& relay, int channel) : relay_(relay), channel_(channel) {}
   int rank() const override { return relay_.comm_.rank(); }
   int size() const override { return relay_.comm_.num_ranks(); }
+  std::string name() const override { return relay_.name_; }
   // In the order of the servers, so that all of them get the same bits.
   void reduce(std::span<double> values, Operation operation) override {
     const auto all = gather(std::as_bytes(values));
@@ -149,11 +150,10 @@ void GuardedGroup::run(const std::function<void()>& action) {
   if (!others && !any(failure.has_value())) return;
   if (size() == 1) throw Error(*failure);
   ByteWriter out;
-  if (failure) out.put(*failure);
+  if (failure) out.put(about(name(), *failure));
   const auto all = group_.gather(out.take());
-  for (std::size_t server = 0; server < all.size(); ++server) {
-    if (all[server].empty()) continue;
-    throw about(fmt::format("{} {}", word(), server), ByteReader(all[server]).get_error());
+  for (const auto& bytes : all) {
+    if (!bytes.empty()) throw Error(ByteReader(bytes).get_error());
   }
   throw Error(Errc::internal, "servers disagree about a failure");
 }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,8 +29,8 @@ class Group {
   virtual ~Group() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// What a member is called in errors.
-  virtual const char* word() const { return "server"; }
+  /// What this member is called in errors.
+  virtual std::string name() const { return "server " + std::to_string(rank()); }
   enum class Operation { sum, max };
   virtual void reduce(std::span<double> values, Operation operation) = 0;
   void sum(std::span<double> values) { reduce(values, Operation::sum); }
@@ -76,19 +77,18 @@ class GroupExchange {
 /// Ranks that call MPI themselves.
 class MpiGroup : public Group {
  public:
-  /// Duplicates `comm`; members are called `word` in errors. Collective, blocking.
-  explicit MpiGroup(const Comm& comm, const char* word = "server")
-      : comm_(comm.raw()), word_(word) {}
+  /// Duplicates `comm`; this member is called `name` in errors. Collective, blocking.
+  MpiGroup(const Comm& comm, std::string name) : comm_(comm.raw()), name_(std::move(name)) {}
   int rank() const override { return comm_.rank(); }
   int size() const override { return comm_.num_ranks(); }
-  const char* word() const override { return word_; }
+  std::string name() const override { return name_; }
   void reduce(std::span<double> values, Operation operation) override;
   std::vector<std::vector<std::byte>> exchange(
       const std::vector<std::vector<std::byte>>& outgoing) override;
 
  private:
   Comm comm_;
-  const char* word_;
+  std::string name_;
 };
 
 /// A server without others.
@@ -108,9 +108,10 @@ class LoneGroup : public Group {
 /// of a compute rank (MPI_THREAD_FUNNELED). Must outlive the server.
 class MpiRelay {
  public:
-  /// Duplicates `servers`. `wakes`, if set, is woken when there is something to do; not owned.
-  /// Collective over `servers`, blocking.
-  MpiRelay(const Comm& servers, Receiver* wakes) : comm_(servers.raw()), wakes_(wakes) {}
+  /// Duplicates `servers`, of which this one is called `name` in errors. `wakes`, if set, is woken
+  /// when there is something to do; not owned. Collective over `servers`, blocking.
+  MpiRelay(const Comm& servers, std::string name, Receiver* wakes)
+      : comm_(servers.raw()), name_(std::move(name)), wakes_(wakes) {}
   /// For one thread at a time. Groups of different channels do not disturb each other; those of the
   /// same channel on all servers belong together. Local.
   std::unique_ptr<Group> make_group(int channel);
@@ -131,6 +132,7 @@ class MpiRelay {
                                                const std::vector<std::vector<std::byte>>& outgoing);
 
   Comm comm_;
+  std::string name_;
   Receiver* wakes_;
   std::mutex mutex_;        // of what follows
   std::list<Call*> calls_;  // of the threads that wait for them
@@ -150,7 +152,7 @@ class GuardedGroup final : public Group {
 
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
-  const char* word() const override { return group_.word(); }
+  std::string name() const override { return group_.name(); }
   void reduce(std::span<double> values, Operation operation) override {
     fine();
     group_.reduce(values, operation);

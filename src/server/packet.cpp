@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <set>
 
 #include "core/bytes.hpp"
 #include "core/round_up.hpp"
+#include "store/write_plan.hpp"
 #include "tailrace/more/hints.hpp"
 
 namespace tailrace {
@@ -111,26 +111,10 @@ std::ptrdiff_t stripe_of_shares(const OutputOptions& options) {
   return options.stripe_bytes;
 }
 
-Range share_of_server(const Index& extents, int num_dims, ItemType type,
-                      std::ptrdiff_t stripe_bytes, int server, int num_servers) {
-  constexpr std::ptrdiff_t least_units = 4;  // of a server, so that shares are about equal
-  // Lowered steps have the same shares as others.
-  auto row_bytes = item_bytes(type == ItemType::float64 ? ItemType::float32 : type);
-  for (std::size_t d = 1; d < static_cast<std::size_t>(num_dims); ++d) row_bytes *= extents[d];
-  if (row_bytes == 0 || stripe_bytes == 0) return split_evenly(extents[0], num_servers, server);
-  // Rows that are whole stripes.
-  const auto unit = stripe_bytes / std::gcd(row_bytes, stripe_bytes);
-  const auto units = divide_up(extents[0], unit);
-  if (units < least_units * num_servers) return split_evenly(extents[0], num_servers, server);
-  const auto mine = split_evenly(units, num_servers, server);
-  const auto start = mine.start * unit;
-  return {start, std::min(extents[0], mine.end() * unit) - start};
-}
-
 Box PacketPlan::share(const Variable& variable, int server) const {
   Box box{variable.layout->num_dims(), {}, variable.layout->global_extents()};
-  const auto rows = share_of_server(box.extents, box.num_dims, variable.type, stripe_bytes_, server,
-                                    team_.num_servers());
+  const auto rows = store::share_of_writer(box.extents, box.num_dims, item_bytes(variable.type),
+                                           stripe_bytes_, server, team_.num_servers());
   box.start[0] = rows.start;
   box.extents[0] = rows.count;
   return box;

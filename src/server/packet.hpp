@@ -89,11 +89,6 @@ Description to_description(std::span<const std::byte> bytes);
 /// it, else `stripe_bytes`. Known without a look at the file system. Local.
 std::ptrdiff_t stripe_of_shares(const OutputOptions& options);
 
-/// The indices of the slowest axis of an array that a server has, unless it serves the clients of
-/// its node: about equal shares, which begin at stripes of the array where whole rows do. Local.
-Range share_of_server(const Index& extents, int num_dims, ItemType type,
-                      std::ptrdiff_t stripe_bytes, int server, int num_servers);
-
 /// Which items of a step's arrays go to which server, for one set of shapes, on one client.
 class PacketPlan {
  public:

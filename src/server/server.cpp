@@ -14,10 +14,8 @@
 
 #include <fmt/format.h>
 
-#include "core/say.hpp"
-#include "core/worker.hpp"
 #include "server/packet.hpp"
-#include "server/write_step.hpp"
+#include "server/step_loop.hpp"
 #include "store/hdf5_handle.hpp"
 #include "tailrace/more/agreed_error.hpp"
 #include "tailrace/trace.hpp"
@@ -117,20 +115,14 @@ class Server::State {
  private:
   struct StreamState {
     std::unique_ptr<Group> products_group, files_group;
-    std::optional<Pipeline> pipeline;
     std::optional<std::int64_t> next;  ///< number of the step to run next
     int running = 0;
-    bool said = false;       ///< what there is to say about its hints
-    Worker products, files;  // end before what they use
+    std::optional<StepLoop> loop;  // ends before what it uses
   };
-  /// A step at work: what each thread hands to the next one.
-  struct Job {
+  struct Job : StepJob {
     StepKey key;
-    StreamOptions options;
-    Step step;
-    double first_s;
-    std::vector<Pipeline::Result> results = {};
-    Outcome outcome = {};
+    StreamOptions its_options;
+    double first_s = 0;
   };
   using JobPtr = std::shared_ptr<Job>;
 
@@ -139,8 +131,6 @@ class Server::State {
   bool end_steps();
   void give_up_rest();
   void start(const StepKey& key, PendingStep& pending);
-  void make_products(StreamState& stream, Job& job);
-  void write(StreamState& stream, Job& job);
   void end(const Job& job);
   void tell(Notice notice, const std::string& text);
   std::unique_ptr<Group> make_group(int channel) const;
@@ -233,61 +223,33 @@ std::unique_ptr<Group> Server::State::make_group(int channel) const {
 
 void Server::State::start(const StepKey& key, PendingStep& pending) {
   auto& stream = streams_[key.stream];
-  if (!stream.files_group) {
+  if (!stream.loop) {
     stream.products_group = make_group(2 * key.stream);
     stream.files_group = make_group(2 * key.stream + 1);
+    stream.loop.emplace(StepLoop::Setting{settings_.functions, settings_.threads, settings_.trace});
   }
   ++*stream.next;
   ++stream.running;
   std::ranges::sort(pending.arrivals, {}, &Arrival::client);
-  const auto job = std::make_shared<Job>(
-      Job{key, pending.description->options, whole_step(pending), pending.first_s});
-  const auto then_write = [this, &stream, job] {
-    write(stream, *job);
+  const auto job = std::make_shared<Job>();
+  job->key = key;
+  job->its_options = pending.description->options;
+  job->options = &job->its_options;
+  job->products = stream.products_group.get();
+  job->files = stream.files_group.get();
+  job->first_s = pending.first_s;
+  job->step = whole_step(pending);
+  if (job->options->variables) {
+    job->outputs.push_back(output_of({job->step, job->options->format},
+                                     stream.loop->file_settings(*job), *job->files));
+  }
+  stream.loop->start(job, [this, job] {
     {
       const std::lock_guard lock(mutex_);
       ended_.push_back(job);
     }
     receiver_.wake();
-  };
-  if (job->options.products.empty()) {
-    if (job->options.variables) job->results.push_back({job->step, job->options.format});
-    stream.files.post(then_write);
-    return;
-  }
-  stream.products.post([this, &stream, job, then_write] {
-    make_products(stream, *job);
-    stream.files.post(then_write);
   });
-}
-
-// Products are made by all servers together.
-void Server::State::make_products(StreamState& stream, Job& job) {
-  std::vector<Pipeline::Failure> failures;
-  const auto failure = failure_of([&] {
-    if (job.options.variables) job.results.push_back({job.step, job.options.format});
-    if (!stream.pipeline) stream.pipeline.emplace(job.options.products, settings_.functions);
-    const Span span(settings_.trace, Activity::compute, "products", 1);
-    stream.pipeline->run(job.step, *stream.products_group, settings_.threads, job.results,
-                         failures);
-  });
-  if (failure) job.outcome.add_failure(*failure);
-  for (const auto& product : failures) job.outcome.add_failure(product.error);
-}
-
-void Server::State::write(StreamState& stream, Job& job) {
-  auto& group = *stream.files_group;
-  const bool says = group.rank() == 0 && !std::exchange(stream.said, true);
-  FileSettings settings{job.options.output, settings_.threads, says};
-  settings.output.trace = settings_.trace;
-  job.outcome.add(write_files(job.results, job.options, settings, group));
-  const auto& outcome = job.outcome;
-  // What nobody will ask about must not go unseen.
-  if (group.rank() != 0) return;
-  if (outcome.failure && job.options.on_failure == OnFailure::proceed) {
-    say(LogLevel::error, outcome.failure->what());
-  }
-  if (!outcome.instead.empty()) say(LogLevel::warning, outcome.instead);
 }
 
 bool Server::State::end_steps() {

@@ -25,6 +25,7 @@
 #include "server/policy/overflow.hpp"
 #include "server/policy/roles.hpp"
 #include "server/process/launcher.hpp"
+#include "server/put_stream.hpp"
 #include "server/served_stream.hpp"
 #include "server/server.hpp"
 #include "server/step_file.hpp"
@@ -141,10 +142,12 @@ Session::State::State(MPI_Comm world, SessionOptions given)
   if (made.compute) {
     const auto progress = [this] {
       if (client_) client_->progress();
+      for (const auto& stream : streams_) stream->progress();
     };
     const auto all_safe = [this, progress] {
       progress();
-      return !client_ || client_->all_released();
+      return (!client_ || client_->all_released()) &&
+             std::ranges::all_of(streams_, [](const auto& stream) { return stream->all_ended(); });
     };
     meeting_.emplace(*made.compute, Meeting::Settings{.who = "session",
                                                       .limit_s = options.watchdog_s,
@@ -246,7 +249,8 @@ void Session::State::make_server() {
   if (team().num_servers() > 1) {
     const Comm servers = team().all.split(here ? 0 : 1, here ? team().server : 0);
     if (here) {
-      relay_ = std::make_unique<MpiRelay>(servers, moves_relay ? parts_.receiver.get() : nullptr);
+      relay_ = std::make_unique<MpiRelay>(servers, fmt::format("server {}", team().server),
+                                          moves_relay ? parts_.receiver.get() : nullptr);
       if (!moves_relay) moved_here_ = relay_.get();
     }
   }
@@ -320,10 +324,11 @@ Stream Session::State::open(const std::string& name, StreamOptions stream_option
                             has_functions ? options.functions : StageFunctions{});
   });
   std::shared_ptr<Stream::State> stream;
-  if (team().kind == Team::Kind::none) {
-    stream = open_direct_stream(name, std::move(stream_options), *meeting_, team(), options);
-  } else if (team().kind == Team::Kind::hidden) {
-    stream = open_hidden_stream(name, std::move(stream_options), *meeting_, team(), options.trace);
+  if (team().num_servers() == 0) {
+    stream = std::make_shared<PutStream>(
+        name, std::move(stream_options), *meeting_, *team().compute,
+        PutStream::Setting{team().kind == Team::Kind::hidden, options.threads, options.functions,
+                           options.trace});
   } else {
     run_agreed(team().compute->raw(), [&] {
       stream = std::make_shared<ServedStream>(name, std::move(stream_options), *meeting_, *client_,
@@ -372,7 +377,10 @@ void Session::State::end(Leaving how) noexcept {
     } catch (const std::exception& error) {
       if (team().client == 0) say(LogLevel::error, error.what());
     }
-    for (const auto& stream : streams_) stream->close();
+    for (const auto& stream : streams_) {
+      if (!stream->closed()) stream->leave();
+      stream->close();
+    }
     // Also after a `close` that failed: servers would wait for ever.
     if (client_ && !client_->has_left()) client_->abandon(watchdog_s());
     if (thread_.joinable() && client_->gone()) parts_.server->stop();

@@ -25,7 +25,8 @@ using Message = std::vector<std::byte>;
 
 /// One server's part of one file. Without MPI; each call may come from another thread, never two at
 /// once. Calls, in order: `needs` (all servers), `lay_out` (leader), `place` (all), `write` (all),
-/// then on the leader `commit` once all have written, or `discard` if one failed. Failures are
+/// then on the leader `commit` once all have written, with what all have `kept` for it, or
+/// `discard` if one failed. Failures are
 /// `Error(Errc::io)` with errno, path and step. Nothing has the final name before `commit`, and
 /// `commit` returns when the file is safe on disk.
 class StepFile {
@@ -38,7 +39,8 @@ class StepFile {
   virtual Message lay_out(std::span<const Message> needs_of_servers) = 0;
   virtual void place(const Message& layout) = 0;
   virtual void write() = 0;
-  virtual void commit() = 0;
+  virtual Message kept() const { return {}; }
+  virtual void commit(std::span<const Message> kept_by_servers) = 0;
   /// Removes the unfinished file; returns the name of what could not be removed, or "".
   virtual std::string discard() noexcept = 0;
   virtual std::int64_t bytes() const = 0;  ///< written by this server

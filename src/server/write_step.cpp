@@ -31,7 +31,7 @@ bool lacks_room(const Error& error) {
 std::string name_of(const Group& group) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  return fmt::format("{} {} on {}", group.word(), group.rank(), host.data());
+  return fmt::format("{} on {}", group.name(), host.data());
 }
 
 /// Runs `action` on all members and tells all of them what it returned, in their order. If it
@@ -63,6 +63,8 @@ std::vector<Result> run_on_all(Group& group, Action&& action) {
 void Outcome::add(const Outcome& other) {
   bytes += other.bytes;
   seconds += other.seconds;
+  own_bytes += other.own_bytes;
+  own_seconds += other.own_seconds;
   if (other.failure) add_failure(*other.failure);
   if (!instead.empty() && !other.instead.empty()) instead += "; ";
   instead += other.instead;
@@ -77,30 +79,52 @@ void Outcome::add_failure(const Error& error) {
   }
 }
 
-Outcome write_file(const Step& step, const std::string& format, const FileSettings& settings,
+namespace {
+
+using MakeFile = std::function<std::unique_ptr<StepFile>(const std::string& path)>;
+
+/// What a member tells the others of its part of a file.
+struct Written {
+  std::int64_t bytes = 0;
+  double seconds = 0;
+  Message kept;
+};
+
+template <class Bytes>
+void travel(Bytes& bytes, Written& written) {
+  bytes(written.bytes, written.seconds, written.kept);
+}
+
+/// All members write `file`, or one that `make` makes; the first gives it its name.
+Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, const MakeFile& make,
                    Group& group) {
-  std::unique_ptr<StepFile> file;
   const bool leads = group.rank() == 0;
   try {
-    const auto needs = run_on_all(group, [&] {
-      file = find_format(format, step.path).make(step, settings, group.rank(), group.size());
-      return file->needs();
-    });
-    const auto layouts =
-        run_on_all(group, [&] { return leads ? file->lay_out(needs) : Message(); });
+    std::optional<Message> layout;
+    if (!file) {
+      const auto needs = run_on_all(group, [&] {
+        file = make(path);
+        return file->needs();
+      });
+      layout = run_on_all(group, [&] { return leads ? file->lay_out(needs) : Message(); })[0];
+    }
     const auto written = run_on_all(group, [&] {
-      file->place(layouts[0]);
+      if (layout) file->place(*layout);
       file->write();
-      return std::pair(file->bytes(), file->seconds());
+      return Written{file->bytes(), file->seconds(), file->kept()};
     });
     run_on_all(group, [&] {
-      if (leads) file->commit();
+      std::vector<Message> kept;
+      for (const auto& part : written) kept.push_back(part.kept);
+      if (leads) file->commit(kept);
       return leads;
     });
     Outcome outcome;
-    for (const auto& [bytes, seconds] : written) {
-      outcome.bytes += bytes;
-      outcome.seconds = std::max(outcome.seconds, seconds);
+    outcome.own_bytes = file->bytes();
+    outcome.own_seconds = file->seconds();
+    for (const auto& part : written) {
+      outcome.bytes += part.bytes;
+      outcome.seconds = std::max(outcome.seconds, part.seconds);
     }
     return outcome;
   } catch (const Error& error) {
@@ -112,14 +136,15 @@ Outcome write_file(const Step& step, const std::string& format, const FileSettin
   }
 }
 
-Outcome write_or_fall_back(const std::string& path, const StreamOptions& options, Group& group,
-                           const std::function<Outcome(const std::string& path)>& write) {
+/// While the disk has no room, again for `retry_s`; what cannot be written where it belongs, in the
+/// folder `fallback_path`.
+Outcome write_or_fall_back(StepOutput& output, const StreamOptions& options, Group& group) {
   const double start_s = now_s();
-  std::string to = path;
+  std::string to = output.path;
   std::string instead;
   while (true) {
     try {
-      auto outcome = write(to);
+      auto outcome = write_file(std::move(output.placed), to, output.make, group);
       outcome.instead = std::move(instead);
       return outcome;
     } catch (const Error& error) {
@@ -129,7 +154,7 @@ Outcome write_or_fall_back(const std::string& path, const StreamOptions& options
         std::this_thread::sleep_for(retry_nap);
         continue;
       }
-      const auto other = in_folder(options.fallback_path, path);
+      const auto other = in_folder(options.fallback_path, output.path);
       if (error.code() != Errc::io || options.fallback_path.empty() || other == to) {
         Outcome failed;
         failed.failure = error;
@@ -141,16 +166,23 @@ Outcome write_or_fall_back(const std::string& path, const StreamOptions& options
   }
 }
 
-Outcome write_files(const std::vector<Pipeline::Result>& results, const StreamOptions& options,
-                    const FileSettings& settings, Group& group) {
+}  // namespace
+
+StepOutput output_of(Pipeline::Result result, const FileSettings& settings, const Group& group) {
+  auto path = result.step.path;
+  return {std::move(path),
+          [result = std::move(result), settings, rank = group.rank(),
+           size = group.size()](const std::string& to) {
+            Step step = result.step;
+            step.path = to;
+            return find_format(result.format, to).make(std::move(step), settings, rank, size);
+          },
+          nullptr};
+}
+
+Outcome write_files(std::vector<StepOutput>& outputs, const StreamOptions& options, Group& group) {
   Outcome all;
-  for (const auto& result : results) {
-    all.add(write_or_fall_back(result.step.path, options, group, [&](const std::string& path) {
-      Step step = result.step;
-      step.path = path;
-      return write_file(step, result.format, settings, group);
-    }));
-  }
+  for (auto& output : outputs) all.add(write_or_fall_back(output, options, group));
   return all;
 }
 

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/group.hpp"
 #include "server/pipeline/pipeline.hpp"
@@ -13,10 +15,13 @@
 
 namespace tailrace::server {
 
-/// What became of files, the same on all members of the group that wrote them.
+/// What became of files, the same on all members of the group that wrote them, but for its own
+/// numbers.
 struct Outcome {
-  std::int64_t bytes = 0;             ///< of all members
-  double seconds = 0;                 ///< the slowest member's
+  std::int64_t bytes = 0;      ///< of all members
+  double seconds = 0;          ///< the slowest member's
+  std::int64_t own_bytes = 0;  ///< of this member
+  double own_seconds = 0;
   std::optional<Error> failure = {};  ///< all that failed, in one text
   std::string instead = {};           ///< what was written in another place, and why; "": nothing
 
@@ -25,22 +30,24 @@ struct Outcome {
   void add_failure(const Error& error);
 };
 
-/// Writes `step` as one file, in a straight line: needs of all -> laid out by the first -> written
-/// by all -> given its final name by the first. All members of `group` have a part of it; a lone
-/// one sends no message. Collective, blocking. Throws the same error on all members; nothing
-/// unfinished is left then, or the error says what.
-Outcome write_file(const Step& step, const std::string& format, const FileSettings& settings,
-                   Group& group);
+/// A file of a step that is to be written, on a member of the group that does.
+struct StepOutput {
+  std::string path;
+  /// This member's part of the file, to be written at `path`: where it belongs, or elsewhere.
+  std::function<std::unique_ptr<StepFile>(const std::string& path)> make;
+  /// The same as `make` gives, with its place already, if all members have that.
+  std::unique_ptr<StepFile> placed;
+};
 
-/// `write`s `path`; while the disk has no room, again for `retry_s`, and what cannot be written
-/// there in the folder `fallback_path` (options of the stream). Collective, blocking; never throws
-/// `Error`.
-Outcome write_or_fall_back(const std::string& path, const StreamOptions& options, Group& group,
-                           const std::function<Outcome(const std::string& path)>& write);
+/// `result`, to be written by `group`. Local.
+StepOutput output_of(Pipeline::Result result, const FileSettings& settings, const Group& group);
 
-/// The files of a step, as many as products made; one that fails does not keep the others from
-/// being written. Collective, blocking; never throws `Error`.
-Outcome write_files(const std::vector<Pipeline::Result>& results, const StreamOptions& options,
-                    const FileSettings& settings, Group& group);
+/// Writes the files of a step, each in a straight line: needs of all -> laid out by the first ->
+/// written by all -> given its final name by the first; a lone member sends no message. While the
+/// disk has no room, a file is tried again for `retry_s`, and what cannot be written where it
+/// belongs goes into the folder `fallback_path`. One that fails does not keep the others from being
+/// written; nothing unfinished is left of it, or the failure says what. Collective over `group`,
+/// blocking; never throws `Error`.
+Outcome write_files(std::vector<StepOutput>& outputs, const StreamOptions& options, Group& group);
 
 }  // namespace tailrace::server

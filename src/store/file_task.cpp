@@ -82,15 +82,7 @@ void FileTask::set(Setting setting) {
   box_table_offset_ = setting.box_table_offset;
   total_bytes_ = setting.total_bytes;
   rows_.clear();
-  gather_counts_.clear();
-  gather_places_.clear();
-  int place = 0;
-  for (const int count : setting.gathered_rows) {
-    gather_counts_.push_back(count * static_cast<int>(sizeof(ChecksumRow)));
-    gather_places_.push_back(place);
-    place += gather_counts_.back();
-  }
-  all_rows_.resize(is_metadata_rank() ? static_cast<std::size_t>(place) / sizeof(ChecksumRow) : 0);
+  keep_rows_ = setting.keep_rows;
 }
 
 // The back end's errors name its file; here only why, as `run` names the one that is to come.
@@ -151,7 +143,7 @@ void FileTask::write_run(file::BackEnd& file, const Run& run) {
     at = next;
   }
   bytes_ += run.bytes;
-  if (!gather_counts_.empty() || rows_.size() == first) return;
+  if (keep_rows_ || rows_.size() == first) return;
   const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(ChecksumRow));
   write_at(file, rows_.data(), std::ssize(rows_) * row_bytes,
            table_offset_ + run.first_row * row_bytes);
@@ -216,19 +208,14 @@ void FileTask::write() {
   });
 }
 
-std::optional<FileTask::Gather> FileTask::gather() {
-  if (gather_counts_.empty()) return std::nullopt;
-  return Gather{gather_counts_, gather_places_, rows_, all_rows_};
-}
-
-void FileTask::commit() {
+void FileTask::commit(std::vector<ChecksumRow> kept_rows) {
   run("rename file", [&] {
-    if (!all_rows_.empty()) {
-      std::ranges::sort(all_rows_, [](const ChecksumRow& a, const ChecksumRow& b) {
+    if (!kept_rows.empty()) {
+      std::ranges::sort(kept_rows, [](const ChecksumRow& a, const ChecksumRow& b) {
         return a.variable != b.variable ? a.variable < b.variable : a.offset < b.offset;
       });
-      const auto bytes = static_cast<std::ptrdiff_t>(all_rows_.size() * sizeof(ChecksumRow));
-      fill(partial_, [&](auto& file) { write_at(file, all_rows_.data(), bytes, table_offset_); });
+      const auto bytes = static_cast<std::ptrdiff_t>(kept_rows.size() * sizeof(ChecksumRow));
+      fill(partial_, [&](auto& file) { write_at(file, kept_rows.data(), bytes, table_offset_); });
     }
     if (generation_ >= 0) give_access(target_, generation_, replaced_);
     if (generation_ >= 0 && settings_.sync) flush_pieces(target_);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,9 +46,9 @@ class FileTask {
     /// If set, the data goes to this rank's own file, laid out so.
     std::shared_ptr<const FileImage> piece_image = nullptr;
     int generation = -1;  ///< of the pieces; -1: the file has none
-    /// Rows of the checksum table that each rank has; the first rank writes them all. Empty: each
-    /// writes its own.
-    std::span<const int> gathered_rows = {};
+    /// The rows of its checksum table are handed over (`kept_rows`), for the metadata rank to write
+    /// all of them; else each writes its own.
+    bool keep_rows = false;
     int rank = 0;
     const file::Settings& settings;  ///< copied
     Trace* trace = nullptr;
@@ -76,19 +75,13 @@ class FileTask {
 
   /// Writes this rank's part to `path.partial` or its piece, with checksums, and flushes it.
   void write();
-  /// Gives the file its final name and flushes the folder. Metadata rank only.
-  void commit();
+  /// The rows of checksums that `write` has kept.
+  const std::vector<ChecksumRow>& kept_rows() const { return rows_; }
+  /// Writes the rows that all ranks have kept, gives the file its final name and flushes the
+  /// folder. Metadata rank only.
+  void commit(std::vector<ChecksumRow> kept_rows = {});
   /// Removes what there is of the file. Metadata rank only.
   void discard() noexcept;
-
-  /// Rows that the first rank collects: bytes of each rank and their places, and the memory. Empty
-  /// if there is nothing to collect.
-  struct Gather {
-    std::span<const int> counts, places;  // bytes
-    std::vector<ChecksumRow>& own;
-    std::vector<ChecksumRow>& all;
-  };
-  std::optional<Gather> gather();
 
   /// Bytes of the variables written, system calls that wrote, files opened, seconds spent in
   /// `write` and `commit`, and when the last of them ended (0: this rank had nothing to do).
@@ -120,9 +113,9 @@ class FileTask {
   std::shared_ptr<const WriterPart> part_;
   std::shared_ptr<const FileImage> piece_image_;
   std::vector<std::ptrdiff_t> data_offsets_;
-  std::vector<ChecksumRow> rows_, all_rows_;
+  std::vector<ChecksumRow> rows_;
   std::vector<BoxRow> box_rows_;
-  std::vector<int> gather_counts_, gather_places_;
+  bool keep_rows_ = false;
   FileImage image_;
   std::ptrdiff_t table_offset_ = -1, box_table_offset_ = -1, total_bytes_ = 0, bytes_ = 0;
   int generation_ = -1;

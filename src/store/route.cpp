@@ -49,7 +49,6 @@ Route::Route(const Comm& comm, const FileContents& contents, const WritePlan& pl
   CopyGroup staging{"staging", {}};
   for (auto& push : pushes_) staging.copies.push_back(&push.copy);
   choose_copies(comm, {&staging, 1}, "auto");
-  row_counts_.assign(static_cast<std::size_t>(comm.num_ranks()), 0);
   number_rows(plan, writers);
   const auto me = std::ranges::find(plan.writers, rank_);
   part_ = me == plan.writers.end()
@@ -98,6 +97,14 @@ void Route::add_variable(const Comm& comm, const Variable& variable, std::size_t
     place(writers[w], plan.writers[w], dataset, plan.pieces);
   }
   const int mine = place_of_rank[static_cast<std::size_t>(rank_)];
+  auto& parts = parts_.emplace_back();
+  if (mine >= 0) {
+    const auto& writer = writers[static_cast<std::size_t>(mine)];
+    for (std::size_t b = 0; b < writer.boxes.size(); ++b) {
+      const auto& staged = writer.staged[b];
+      parts.push_back({writer.boxes[b], staged.staging_bytes + staged.first_item * item});
+    }
+  }
   if (mine >= 0 && has_holes(layout)) {
     add_holes(v, layout, item, writers[static_cast<std::size_t>(mine)]);
   }
@@ -167,7 +174,6 @@ void Route::number_rows(const WritePlan& plan, std::vector<Writer>& writers) {
       box_rows_ += static_cast<std::ptrdiff_t>(run.checksums.size());
     }
     writers[w].part.table_rows = table_rows_ - before;
-    row_counts_[static_cast<std::size_t>(plan.writers[w])] = to_int(table_rows_ - before);
   }
 }
 

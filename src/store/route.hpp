@@ -34,8 +34,13 @@ class Route {
   /// Rows of the tables of checksums of all writers.
   std::ptrdiff_t table_rows() const { return table_rows_; }
   std::ptrdiff_t box_rows() const { return box_rows_; }
-  /// Rows of the checksum table that each rank writes.
-  std::span<const int> row_counts() const { return row_counts_; }
+  /// Of each variable, the boxes that this rank writes and where each lies in its slot, without
+  /// gaps.
+  struct Part {
+    Box box;
+    std::ptrdiff_t staging_bytes;
+  };
+  const std::vector<std::vector<Part>>& parts() const { return parts_; }
   /// Of each variable, what lies where if each writer has a file of its own.
   const std::vector<std::vector<PieceSource>>& sources() const { return sources_; }
   /// Lays this rank's piece file out, if it has one. Local.
@@ -83,7 +88,7 @@ class Route {
   std::shared_ptr<const FileImage> piece_image_;
   std::vector<std::vector<PieceSource>> sources_;
   std::vector<Exchange> exchanges_;
-  std::vector<int> row_counts_;
+  std::vector<std::vector<Part>> parts_;
   std::ptrdiff_t table_rows_ = 0;
   std::ptrdiff_t box_rows_ = 0;
 };

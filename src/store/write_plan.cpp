@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <numeric>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "chooser/environment.hpp"
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
+#include "core/round_up.hpp"
 #include "core/whole_file.hpp"
 #include "file/back_end.hpp"
 #include "file/hints/table.hpp"
@@ -105,6 +107,22 @@ std::vector<Box> merge_boxes(std::vector<Box> boxes) {
   return boxes;
 }
 
+Range share_of_writer(const Index& extents, int num_dims, std::ptrdiff_t item_bytes,
+                      std::ptrdiff_t stripe_bytes, int writer, int num_writers) {
+  constexpr std::ptrdiff_t least_units = 4;  // of a writer, so that shares are about equal
+  // Steps that go in single precision have the same shares as others.
+  auto row_bytes = item_bytes == 8 ? 4 : item_bytes;
+  for (std::size_t d = 1; d < static_cast<std::size_t>(num_dims); ++d) row_bytes *= extents[d];
+  if (row_bytes == 0 || stripe_bytes == 0) return split_evenly(extents[0], num_writers, writer);
+  // Rows that are whole stripes.
+  const auto unit = stripe_bytes / std::gcd(row_bytes, stripe_bytes);
+  const auto units = divide_up(extents[0], unit);
+  if (units < least_units * num_writers) return split_evenly(extents[0], num_writers, writer);
+  const auto mine = split_evenly(units, num_writers, writer);
+  const auto start = mine.start * unit;
+  return {start, std::min(extents[0], mine.end() * unit) - start};
+}
+
 Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdiff_t item_bytes) {
   const auto& global = layout.global_extents();
   const std::span extents(global.data(), static_cast<std::size_t>(layout.num_dims()));
@@ -125,6 +143,20 @@ Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdi
     for (auto& mine : boxes) mine = merge_boxes(std::move(mine));
     return from_boxes(extents, std::move(boxes));
   }
+  if (plan.rows) {
+    std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(num_ranks));
+    const int num_writers = static_cast<int>(plan.writers.size());
+    for (int w = 0; w < num_writers; ++w) {
+      const auto rows = share_of_writer(global, layout.num_dims(), item_bytes, plan.stripe_bytes, w,
+                                        num_writers);
+      if (rows.count == 0) continue;
+      Box box{layout.num_dims(), {}, global};
+      box.start[0] = rows.start;
+      box.extents[0] = rows.count;
+      boxes[static_cast<std::size_t>(plan.writers[static_cast<std::size_t>(w)])] = {box};
+    }
+    return from_boxes(extents, std::move(boxes));
+  }
   // Large datasets start on a stripe (of the first writer, if stripes go in turn), smaller ones
   // belong to the first writer wherever they start: the domains do not depend on the place in the
   // file.
@@ -141,7 +173,7 @@ WritePlans::WritePlans(const Comm& comm, const OutputOptions& options)
   check_options(comm, options);
 }
 
-std::int64_t WritePlans::find(const std::string& path) const {
+std::int64_t WritePlans::find(const std::string& path, bool rows) const {
   std::string hints;
   try {
     hints = environment_hints(path);
@@ -149,14 +181,15 @@ std::int64_t WritePlans::find(const std::string& path) const {
     return -1;  // `make` says it on all ranks
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].folder == folder_of(path) && entries_[i].hints == hints) {
+    const auto& entry = entries_[i];
+    if (entry.folder == folder_of(path) && entry.hints == hints && entry.rows == rows) {
       return first_number_ + static_cast<std::int64_t>(i);
     }
   }
   return -1;
 }
 
-const WritePlan& WritePlans::plan(std::int64_t number) const {
+const std::shared_ptr<const WritePlan>& WritePlans::plan(std::int64_t number) const {
   return entries_[static_cast<std::size_t>(number - first_number_)].plan;
 }
 
@@ -167,7 +200,7 @@ void WritePlans::show(const std::string& path, std::int64_t number) {
   const bool is_wanted = display != nullptr && std::string_view(display) == "1";
   if (!is_wanted && entry.shown) return;
   entry.shown = true;
-  file::show(path, entry.plan.settings);
+  file::show(path, entry.plan->settings);
 }
 
 // What the options say in their own words, unless a hint says it already.
@@ -180,15 +213,18 @@ Hints WritePlans::program_hints() const {
   return hints;
 }
 
-std::int64_t WritePlans::make(const std::string& path) {
+std::int64_t WritePlans::make(const std::string& path, bool rows) {
   Entry entry;
   entry.folder = folder_of(path);
-  WritePlan& plan = entry.plan;
+  entry.rows = rows;
+  WritePlan plan;
   plan.settings = file::resolve(comm_, path, program_hints());
   choose_strategy(plan);
   plan.stripe_bytes = choose_stripe(plan.settings, options_.stripe_bytes);
   choose_writers(plan);
   choose_method(plan, path);
+  plan.rows = rows && !plan.grouped();
+  entry.plan = std::make_shared<const WritePlan>(std::move(plan));
   if (comm_.rank() == 0) entry.hints = environment_hints(path);
   if (entries_.size() == max_plans) {
     entries_.pop_front();

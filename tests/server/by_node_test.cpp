@@ -63,7 +63,7 @@ TEST_F(ByNodeTest, EachServerWritesWhatItsNodeHas) {
     client.leave(60);
   } else {
     const auto receiver = transport.make_receiver(team, settings);
-    MpiRelay relay(*team.servers, receiver.get());
+    MpiRelay relay(*team.servers, "server", receiver.get());
     Server server(
         *receiver,
         {.clients = team.clients_of_server(team.server), .relay = &relay, .moves_relay = true});

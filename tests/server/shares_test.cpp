@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/packet.hpp"
+#include "store/write_plan.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -12,7 +13,7 @@ constexpr std::ptrdiff_t stripe = 1 << 20;
 std::vector<Range> shares(const Index& extents, int num_dims, ItemType type, int num_servers) {
   std::vector<Range> all;
   for (int server = 0; server < num_servers; ++server) {
-    all.push_back(share_of_server(extents, num_dims, type, stripe, server, num_servers));
+    all.push_back(store::share_of_writer(extents, num_dims, item_bytes(type), stripe, server, num_servers));
   }
   return all;
 }

@@ -11,6 +11,7 @@
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
 #include "server/packet.hpp"
+#include "server/put_file.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
 #include "store/file_task.hpp"
@@ -28,7 +29,7 @@ struct FieldShape {
                  end_bytes = 0;  ///< of all parts, counted from the dataset's start
   std::ptrdiff_t items = 0;      ///< of all parts
   bool covered = true;           ///< the parts fill what lies between
-  std::ptrdiff_t share_start = 0, share_end = 0;  ///< of this server (share_of_server)
+  std::ptrdiff_t share_start = 0, share_end = 0;  ///< of this server (share_of_writer)
   std::vector<std::vector<Box>> checksums;        ///< of each part, if rows are those of boxes
 
   bool within_share() const {
@@ -56,8 +57,8 @@ FieldShape shape_of(const Field& field, std::ptrdiff_t stripe_bytes, int server,
     shape.checksums.push_back(checksum_boxes(part.box, item));
   }
   shape.covered = shape.items * item == shape.bytes();
-  const auto rows = share_of_server(field.extents, field.num_dims(), field.type, stripe_bytes,
-                                    server, num_servers);
+  const auto rows =
+      share_of_writer(field.extents, field.num_dims(), item, stripe_bytes, server, num_servers);
   shape.share_start = rows.start * in_file.strides()[0] * item;
   shape.share_end = rows.end() * in_file.strides()[0] * item;
   return shape;
@@ -202,7 +203,7 @@ class Hdf5File : public StepFile {
   Message lay_out(std::span<const Message> needs_of_servers) override;
   void place(const Message& layout) override;
   void write() override { task_.write(); }
-  void commit() override { task_.commit(); }
+  void commit(std::span<const Message>) override { task_.commit(); }
   std::string discard() noexcept override {
     if (server_ == 0) task_.discard();
     return "";
@@ -222,21 +223,6 @@ class Hdf5File : public StepFile {
   FieldParts parts_;
   FileTask task_;
 };
-
-FileContents contents_of(const Step& step, std::vector<Layout>& layouts) {
-  FileContents contents{step.coordinates, {},          step.attributes,
-                        step.step,        step.scales, step.group_attributes};
-  for (const auto& field : step.fields) {
-    const auto dims = static_cast<std::size_t>(field.num_dims());
-    layouts.push_back(from_boxes(std::span(field.extents.data(), dims), {{}}));
-  }
-  for (std::size_t f = 0; f < step.fields.size(); ++f) {
-    const auto& field = step.fields[f];
-    contents.variables.push_back(
-        {field.name, field.type, field.dims, &layouts[f], {}, nullptr, field.attributes});
-  }
-  return contents;
-}
 
 Message Hdf5File::needs() const {
   FileNeeds all;

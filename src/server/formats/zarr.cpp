@@ -96,7 +96,7 @@ class ZarrFile : public StepFile {
     plans_ = std::move(plan.arrays);
   }
   void write() override;
-  void commit() override;
+  void commit(std::span<const Message> kept_by_servers) override;
   std::string discard() noexcept override { return folder_.discard(names()); }
   std::int64_t bytes() const override { return bytes_; }
   double seconds() const override { return seconds_; }
@@ -341,7 +341,7 @@ void ZarrFile::write_shared() {
   }
 }
 
-void ZarrFile::commit() {
+void ZarrFile::commit(std::span<const Message>) {
   run("finish store", [&] {
     if (any_shared()) {
       write_shared();

@@ -125,7 +125,10 @@ void write_together(const Step& step, Group& group) {
   const double start_s = now_s();
   while (true) {
     try {
-      write_file(step, "hdf5", FileSettings{}, group);
+      std::vector<StepOutput> outputs;
+      outputs.push_back(output_of({step, "hdf5"}, FileSettings{}, group));
+      const auto outcome = write_files(outputs, StreamOptions{}, group);
+      if (outcome.failure) throw Error(*outcome.failure);
       return;
     } catch (const Error& error) {
       double waited_s = now_s() - start_s;

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A step goes: the leader lays the file out, in memory -> every rank puts its items into the slots
+// of those who write -> these have products made and files written, in threads of theirs.
+#include "server/put_stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "chooser/absolute_path.hpp"
+#include "core/agreed_error.hpp"
+#include "core/same_on_all.hpp"
+#include "core/say.hpp"
+#include "layout/holes.hpp"
+#include "move/strided_copy.hpp"
+#include "server/packet.hpp"
+#include "store/attribute_values.hpp"
+#include "store/contents_check.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/more/agreed_error.hpp"
+
+namespace tailrace::server {
+
+using namespace store;
+
+namespace {
+
+constexpr std::size_t max_routes = 8;
+constexpr double relay_nap_s = 1e-3;  // messages between writers wake nobody
+
+/// Packs the boxes that `rank` has of `variable` one after another; returns where they end.
+std::byte* pack(const Variable& variable, int rank, std::byte* to) {
+  const auto item = item_bytes(variable.type);
+  const auto boxes = variable.layout->boxes(rank);
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    StridedCopy(boxes[b], side_of(boxes[b], boxes[b], variable.memory.boxes[b]),
+                packed_side(boxes[b]), item)
+        .run(static_cast<const std::byte*>(variable.data), to);
+    to += boxes[b].num_items() * item;
+  }
+  return to;
+}
+
+/// Makes float64 of `contents` float32, in `memory`.
+void lower(FileContents& contents, int rank, std::vector<std::vector<std::byte>>& memory) {
+  for (auto& variable : contents.variables) {
+    if (variable.type != ItemType::float64) continue;
+    const auto items = static_cast<std::size_t>(variable.layout->num_items(rank));
+    auto& bytes = memory.emplace_back(items * sizeof(double));
+    pack(variable, rank, bytes.data());
+    const auto* doubles = reinterpret_cast<const double*>(bytes.data());
+    auto* floats = reinterpret_cast<float*>(bytes.data());
+    for (std::size_t i = 0; i < items; ++i) floats[i] = static_cast<float>(doubles[i]);
+    variable.type = ItemType::float32;
+    variable.memory = Memory::dense(variable.layout->boxes(rank));
+    variable.data = floats;
+  }
+}
+
+}  // namespace
+
+struct PutStream::Job : StepJob {
+  std::int64_t number = 0;
+  Slot* slot = nullptr;
+  double handed_s = 0, ended_s = 0;
+};
+
+PutStream::PutStream(std::string its_name, StreamOptions options, Meeting& meeting,
+                     const Comm& comm, Setting setting)
+    : State(std::move(its_name), std::move(options), meeting, comm, setting.trace),
+      setting_(std::move(setting)),
+      plans_(comm, options_.output),
+      staging_(comm, num_slots(options_.when_full == WhenFull::lower),
+               options_.output.method == "auto" || options_.output.method == "push"),
+      slots_(static_cast<std::size_t>(num_slots(options_.when_full == WhenFull::lower))),
+      spill_(options_.spill_folder),
+      loop_({setting_.functions, setting_.threads, setting_.trace, setting_.in_background}) {
+  options_.output.trace = setting_.trace;
+  require_all(comm.raw(), options_.output.method != "push" || staging_.shared(),
+              "output: method \"push\" needs all ranks on one node");
+  plans_.set_shared_memory(staging_.shared());
+}
+
+// Its threads wait for those of other ranks.
+PutStream::~PutStream() {
+  while (std::ranges::any_of(slots_, &Slot::busy)) {
+    wait(relay_nap_s);
+    advance();
+  }
+}
+
+int PutStream::num_slots(bool lowered) const {
+  if (!setting_.in_background) return 1;
+  return options_.output.buffered_files + (lowered ? 1 : 0);
+}
+
+bool PutStream::is_plain(const std::string& path) const {
+  return std::string_view(find_format(options_.format, path).name) == "hdf5";
+}
+
+// Products and stores of chunks are made of whole rows.
+bool PutStream::wants_rows(const std::string& path) const {
+  return !options_.products.empty() || !is_plain(path);
+}
+
+// What goes wrong before a step has been taken is thrown by the call, unless more is to be tried.
+bool PutStream::throws_at_once() const {
+  return options_.on_failure == OnFailure::stop && options_.products.empty() &&
+         options_.retry_s == 0 && options_.fallback_path.empty();
+}
+
+void PutStream::prepare(const std::string&, const FileContents& contents) {
+  given_bytes_ = given_bytes(contents, comm_.rank());
+}
+
+// As this rank knows; what has been spilled goes first.
+bool PutStream::reserve(bool lowered) {
+  const auto busy = std::ranges::count_if(slots_, &Slot::busy);
+  return busy + std::ssize(spilled_) < num_slots(lowered);
+}
+
+void PutStream::vote_more(const std::string& path, const FileContents& contents, Votes& votes) {
+  if (comm_.rank() == 0) votes[Vote::plan] = plans_.find(absolute_path(path), wants_rows(path));
+  unchanged_ = true;
+  votes[Vote::unchanged] = last_route_ && last_route_->fits(contents, comm_.rank()) ? 1 : 0;
+}
+
+void PutStream::hear_votes(const Votes& votes) {
+  if (votes[Vote::plan] != none) plan_ = votes[Vote::plan];
+  shapes_known_ = false;
+  bring_back();
+}
+
+// Which of the routes fit on all ranks.
+void PutStream::agree_on_routes(const FileContents& contents) {
+  std::array<std::int64_t, max_routes> fit{};
+  for (std::size_t r = 0; r < routes_.size(); ++r) {
+    fit[r] = routes_[r]->fits(contents, comm_.rank()) ? 1 : 0;
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, fit.data(), max_routes, MPI_INT64_T, MPI_MIN, comm_.raw()));
+  fit_.assign(fit.begin(), fit.begin() + std::ssize(routes_));
+}
+
+void PutStream::take_shapes(const FileContents& contents) {
+  unchanged_ = false;
+  agree_on_routes(contents);
+  shapes_known_ = true;
+  if (std::ranges::find(fit_, true) != fit_.end()) return;
+  require_same_layouts(comm_, who(), contents);
+  tell_holes(contents);
+}
+
+// A box that was forgotten looks like one that was left out on purpose.
+void PutStream::tell_holes(const FileContents& contents) {
+  if (comm_.rank() != 0) return;
+  for (const auto& variable : contents.variables) {
+    const Layout& layout = *variable.layout;
+    const auto held = num_held(layout);
+    const auto all = Box{layout.num_dims(), {}, layout.global_extents()}.num_items();
+    if (held >= all || !told_holes_.insert(variable.name).second) continue;
+    say(LogLevel::warning,
+        fmt::format("{}: the ranks hold {} of {} items of variable {}; the others will read as {}",
+                    who(), held, all, variable.name,
+                    fill_item(variable.name, variable.attributes, variable.type) ? "_FillValue"
+                                                                                 : "0"));
+  }
+}
+
+std::int64_t PutStream::make_plan(const std::string& path) {
+  const auto number = plans_.make(absolute_path(path), wants_rows(path));
+  std::erase_if(routes_, [&](const auto& route) { return route->plan_number() < plans_.oldest(); });
+  if (last_route_ && last_route_->plan_number() < plans_.oldest()) last_route_.reset();
+  shapes_known_ = false;
+  return number;
+}
+
+PutStream::Writers& PutStream::writers_of(const WritePlan& plan) {
+  auto members = plan.writers;
+  if (members.empty() || members.front() != 0) members.insert(members.begin(), 0);
+  const auto [at, is_new] = writers_.try_emplace(members);
+  auto& writers = at->second;
+  if (!is_new) return writers;
+  writers.has_me = std::ranges::binary_search(members, comm_.rank());
+  if (members.size() == 1) {
+    writers.products = std::make_unique<LoneGroup>();
+    writers.files = std::make_unique<LoneGroup>();
+    return writers;
+  }
+  const Comm part = comm_.split(writers.has_me ? 0 : 1, comm_.rank());
+  if (!writers.has_me) return writers;
+  const auto name = fmt::format("rank {}", comm_.rank());
+  if (setting_.in_background) {
+    writers.relay = std::make_unique<MpiRelay>(part, name, nullptr);
+    writers.products = writers.relay->make_group(0);
+    writers.files = writers.relay->make_group(1);
+  } else {
+    writers.products = std::make_unique<MpiGroup>(part, name);
+    writers.files = std::make_unique<MpiGroup>(part, name);
+  }
+  return writers;
+}
+
+// `unchanged`: the shapes are those of `last_route_` on all ranks.
+std::shared_ptr<Route> PutStream::route_for(const std::string& path, const FileContents& contents,
+                                            bool unchanged) {
+  const auto number = plan_ >= 0 ? plan_ : make_plan(path);
+  if (unchanged && last_route_ && last_route_->plan_number() == number) return last_route_;
+  if (!shapes_known_) agree_on_routes(contents);
+  shapes_known_ = false;
+  for (std::size_t r = 0; r < routes_.size(); ++r) {
+    if (fit_[r] && routes_[r]->plan_number() == number) return routes_[r];
+  }
+  return make_route(contents, number);
+}
+
+std::shared_ptr<Route> PutStream::make_route(const FileContents& contents, std::int64_t number) {
+  if (routes_.size() == max_routes) routes_.erase(routes_.begin());
+  auto route = std::make_shared<Route>(comm_, contents, *plans_.plan(number), number);
+  run_agreed(comm_.raw(), [&] { route->lay_out_piece(options_.output.checksums); });
+  const auto bytes = route->part()->staging_bytes;
+  if (staging_.outgrown(bytes)) {
+    wait_until_all_know([&] { return num_busy() == 0; });  // of the old buffers
+    routes_.clear();                                       // if there is no memory
+    last_route_.reset();
+    staging_.grow(bytes);
+  }
+  routes_.push_back(route);
+  return route;
+}
+
+// Slots in use, as all ranks know.
+std::ptrdiff_t PutStream::num_busy() const {
+  return std::ranges::count_if(
+      slots_, [&](const Slot& slot) { return slot.number >= all_ended_to_; });
+}
+
+// Until steps have ended, as all ranks know: `ready` is the same on all of them.
+template <class Ready>
+void PutStream::wait_until_all_know(Ready&& ready) {
+  const double start_s = now_s();
+  while (!ready()) {
+    exchange_news();
+    if (ready()) break;
+    wait(relay_nap_s);
+    advance();
+  }
+  statistics_.room_s += now_s() - start_s;
+}
+
+void PutStream::hand_over(const std::string& path, const FileContents& contents, bool lowered) {
+  std::vector<std::vector<std::byte>> memory;
+  FileContents in_single;
+  if (lowered) {
+    in_single = contents;
+    lower(in_single, comm_.rank(), memory);
+    shapes_known_ = false;
+  }
+  const auto& given = lowered ? in_single : contents;
+  const auto route = route_for(path, given, unchanged_ && !lowered);
+  if (!lowered) last_route_ = route;
+  put(path, given, num_handed(), lowered, route);
+}
+
+/// Rank 0 makes the file and lays it out; all learn where the data goes. Returns what went wrong,
+/// alike on all.
+std::optional<Error> PutStream::lay_out(PutFile& file, const FileContents& contents) {
+  auto& numbers = layout_.numbers;
+  std::optional<Error> failure;
+  const auto size = contents.variables.size() + PutLayout::first_variable;
+  if (comm_.rank() == 0) {
+    failure = failure_of([&] { file.lay_out_as(contents, layout_); });
+    if (failure) {
+      file.discard();
+      numbers.assign(size, 0);
+      numbers[PutLayout::status] = 1;
+    }
+  } else {
+    numbers.resize(size);
+    layout_.target.clear();
+  }
+  check_mpi(MPI_Bcast(numbers.data(), to_int(std::ssize(numbers)), MPI_AINT, 0, comm_.raw()));
+  if (numbers[PutLayout::status] != 0) {
+    try {
+      agree(comm_.raw(), failure ? &*failure : nullptr);
+    } catch (const Error& error) {
+      if (throws_at_once()) throw;
+      return error;
+    }
+  }
+  if (numbers[PutLayout::linked] != 0) {
+    layout_.target = broadcast_text(comm_.raw(), layout_.target);
+  }
+  file.place(layout_);
+  return std::nullopt;
+}
+
+void PutStream::put(const std::string& path, const FileContents& contents, std::int64_t number,
+                    bool lowered, const std::shared_ptr<Route>& route) {
+  const bool is_new = number == num_handed();
+  const auto whole_path = absolute_path(path);
+  wait_until_all_know([&] {
+    return num_busy() < num_slots(lowered) && std::ranges::none_of(slots_, [&](const Slot& one) {
+             return one.number >= all_ended_to_ && one.path == whole_path;
+           });
+  });
+  const double start_s = now_s();
+  auto& slot = *std::ranges::find_if(
+      slots_, [&](const Slot& one) { return one.number < all_ended_to_; });
+  const auto place = static_cast<int>(&slot - slots_.data());
+  const auto plan = plans_.plan(route->plan_number());
+  auto& writers = writers_of(*plan);
+  const bool plain = is_plain(path);
+  const bool makes_products = !options_.products.empty();
+  std::shared_ptr<Step> step;
+  if (writers.has_me && (makes_products || !plain || !throws_at_once())) {
+    step = std::make_shared<Step>(bare_step(whole_path, number, contents));
+    for (std::size_t v = 0; v < step->fields.size(); ++v) {
+      for (const auto& part : route->parts()[v]) {
+        step->fields[v].parts.push_back(
+            {part.box, staging_.slot(comm_.rank(), place) + part.staging_bytes});
+      }
+    }
+  }
+  const PutFile::Setting setting{slot.task,
+                                 route,
+                                 plan,
+                                 writers.has_me ? staging_.slot(comm_.rank(), place) : nullptr,
+                                 comm_.rank(),
+                                 options_.output.checksums,
+                                 setting_.trace,
+                                 step};
+  std::unique_ptr<PutFile> file;
+  if (options_.variables && plain) {
+    if (comm_.rank() == 0) plans_.show(whole_path, route->plan_number());
+    file = std::make_unique<PutFile>(setting, path, contents.step);
+    try {
+      if (lay_out(*file, contents)) file.reset();
+    } catch (const Error&) {
+      ++statistics_.failed;
+      throw;
+    }
+  }
+  {
+    const Span span(setting_.trace, Activity::transfer, "stage output");
+    route->move(contents, staging_, place);
+    if (plan->method == "push") check_mpi(MPI_Barrier(comm_.raw()));
+  }
+  slot.number = number;
+  slot.path = whole_path;
+  slot.busy = writers.has_me;
+  if (is_new) {
+    note_handed(path, contents.step, writers.has_me);
+    statistics_.bytes += given_bytes_;
+  } else {
+    set_hears(number, writers.has_me);
+  }
+  const double copied_s = now_s();
+  statistics_.copy_s += copied_s - start_s;
+  if (!writers.has_me) return;
+  const auto job = std::make_shared<Job>();
+  job->options = &options_;
+  job->products = writers.products.get();
+  job->files = writers.files.get();
+  job->number = number;
+  job->slot = &slot;
+  job->handed_s = start_s;
+  if (makes_products) job->step = *step;
+  if (options_.variables && plain) {
+    job->outputs.push_back({whole_path,
+                            [setting, number = contents.step](const std::string& to) {
+                              return std::make_unique<PutFile>(setting, to, number);
+                            },
+                            std::move(file)});
+  } else if (options_.variables) {
+    job->outputs.push_back(
+        output_of({*step, options_.format}, loop_.file_settings(*job), *job->files));
+  }
+  loop_.start(job, [this, job] {
+    job->ended_s = now_s();
+    {
+      const std::lock_guard lock(mutex_);
+      ended_.push_back(job);
+    }
+    news_.notify_all();
+  });
+  if (!setting_.in_background) statistics_.end_s += now_s() - copied_s;
+}
+
+void PutStream::advance() {
+  for (auto& [ranks, writers] : writers_) {
+    if (writers.relay) writers.relay->progress();
+  }
+  std::vector<std::shared_ptr<Job>> jobs;
+  {
+    const std::lock_guard lock(mutex_);
+    jobs.swap(ended_);
+  }
+  for (const auto& job : jobs) {
+    job->slot->busy = false;
+    statistics_.writes += job->slot->task.writes();
+    statistics_.opens += job->slot->task.opens();
+    end_step({.number = job->number,
+              .failure = job->outcome.failure,
+              .write_s = job->outcome.own_seconds,
+              .seconds = job->ended_s - job->handed_s,
+              .written_bytes = job->outcome.own_bytes});
+  }
+}
+
+void PutStream::wait(double limit_s) {
+  const bool relays = std::ranges::any_of(
+      writers_, [](const auto& entry) { return entry.second.relay != nullptr; });
+  std::unique_lock lock(mutex_);
+  if (!ended_.empty()) return;
+  news_.wait_for(lock, std::chrono::duration<double>(relays ? std::min(limit_s, relay_nap_s)
+                                                            : limit_s));
+}
+
+void PutStream::spill(const std::string& path, const FileContents& contents) {
+  const double start_s = now_s();
+  packed_.resize(static_cast<std::size_t>(given_bytes_));
+  run_agreed(comm_.raw(), [&] {
+    auto* to = packed_.data();
+    for (const auto& variable : contents.variables) to = pack(variable, comm_.rank(), to);
+    if (given_bytes_ > 0) spill_.put(packed_, 0, options_.priority);
+  });
+  auto& spilled = spilled_.emplace_back();
+  spilled.number = num_handed();
+  spilled.path = absolute_path(path);
+  spilled.contents = contents;
+  for (auto& variable : spilled.contents.variables) {
+    variable.layout = &spilled.layouts.emplace_back(*variable.layout);
+    variable.memory = Memory::dense(variable.layout->boxes(comm_.rank()));
+    variable.data = nullptr;
+  }
+  note_handed(path, contents.step, true);
+  statistics_.bytes += given_bytes_;
+  statistics_.copy_s += now_s() - start_s;
+}
+
+// Steps that wait on disk go before those to come, as soon as there is a slot.
+void PutStream::bring_back() {
+  while (!spilled_.empty()) {
+    if (num_busy() >= num_slots(false)) return;
+    const auto spilled = std::move(spilled_.front());
+    spilled_.pop_front();
+    auto contents = spilled.contents;
+    const auto bytes = given_bytes(contents, comm_.rank());
+    packed_.resize(static_cast<std::size_t>(bytes));
+    run_agreed(comm_.raw(), [&] {
+      if (bytes > 0) spill_.take(packed_);
+    });
+    auto* from = packed_.data();
+    for (auto& variable : contents.variables) {
+      variable.data = from;
+      from += variable.layout->num_items(comm_.rank()) * item_bytes(variable.type);
+    }
+    plan_ = largest_on_all(comm_, comm_.rank() == 0
+                                      ? plans_.find(spilled.path, wants_rows(spilled.path))
+                                      : -1);
+    shapes_known_ = false;
+    put(spilled.path, contents, spilled.number, false, route_for(spilled.path, contents, false));
+  }
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/step_loop.hpp"
+
+#include <utility>
+
+#include "core/say.hpp"
+#include "tailrace/more/agreed_error.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::server {
+
+void StepLoop::start(const std::shared_ptr<StepJob>& job, std::function<void()> ended) {
+  const bool has_products = !job->options->products.empty();
+  if (!setting_.in_background) {
+    if (has_products) make_products(*job);
+    write(*job);
+    ended();
+    return;
+  }
+  auto then_write = [this, job, ended = std::move(ended)] {
+    write(*job);
+    ended();
+  };
+  if (!has_products) {
+    files_.post(std::move(then_write));
+    return;
+  }
+  products_.post([this, job, then_write = std::move(then_write)] {
+    make_products(*job);
+    files_.post(then_write);
+  });
+}
+
+FileSettings StepLoop::file_settings(const StepJob& job) {
+  const bool says = job.files->rank() == 0 && !said_.exchange(true);
+  FileSettings settings{job.options->output, setting_.threads, says};
+  settings.output.trace = setting_.trace;
+  return settings;
+}
+
+// Products are made by all members together.
+void StepLoop::make_products(StepJob& job) {
+  std::vector<Pipeline::Result> results;
+  std::vector<Pipeline::Failure> failures;
+  const auto failure = failure_of([&] {
+    if (!pipeline_) pipeline_.emplace(job.options->products, setting_.functions);
+    const Span span(setting_.trace, Activity::compute, "products", 1);
+    pipeline_->run(job.step, *job.products, setting_.threads, results, failures);
+  });
+  if (failure) job.outcome.add_failure(*failure);
+  for (const auto& product : failures) job.outcome.add_failure(product.error);
+  for (auto& result : results) {
+    job.outputs.push_back(output_of(std::move(result), file_settings(job), *job.files));
+  }
+}
+
+// What nobody will ask about must not go unseen.
+void StepLoop::write(StepJob& job) {
+  job.outcome.add(write_files(job.outputs, *job.options, *job.files));
+  job.outputs.clear();
+  if (job.files->rank() != 0) return;
+  const auto& outcome = job.outcome;
+  if (outcome.failure && job.options->on_failure == OnFailure::proceed) {
+    say(LogLevel::error, outcome.failure->what());
+  }
+  if (!outcome.instead.empty()) say(LogLevel::warning, outcome.instead);
+}
+
+}  // namespace tailrace::server

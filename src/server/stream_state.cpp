@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The compute side of an output: what the ranks agree on in a write, and what a step needs.
+#include "server/stream_state.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "chooser/absolute_path.hpp"
+#include "core/agreed_error.hpp"
+#include "core/same_on_all.hpp"
+#include "core/say.hpp"
+#include "core/wait.hpp"
+
+namespace tailrace {
+namespace {
+
+constexpr std::int64_t after_all_steps = 1'000'000'000'000;  // number of a failure of no step
+constexpr double longest_wait_s = 0.1;                       // news end it
+
+std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(1e9 * seconds); }
+double seconds(std::int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
+
+/// Adds the time until it goes to `sum_s`.
+class Timed {
+ public:
+  explicit Timed(double& sum_s) : sum_s_(sum_s) {}
+  ~Timed() { sum_s_ += now_s() - start_s_; }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  double& sum_s_;
+  double start_s_ = now_s();
+};
+
+}  // namespace
+
+using server::Overflow;
+using server::Situation;
+
+Stream::State::State(std::string its_name, StreamOptions options, Meeting& meeting,
+                     const Comm& comm, Trace* trace)
+    : name_(std::move(its_name)),
+      options_(std::move(options)),
+      comm_(comm),
+      trace_(trace),
+      meeting_(meeting),
+      overflow_(options_),
+      opened_s_(now_s()) {}
+
+OutputStatistics Stream::State::statistics() const {
+  auto now = statistics_;
+  now.run_s = now_s() - opened_s_;
+  return now;
+}
+
+// The description of a lowered step is as long as that of the step itself.
+WriteResult Stream::State::write(const std::string& path, const FileContents& given) {
+  const Timed call(statistics_.call_s);
+  progress();
+  const auto& contents = with_defaults_.of(given, comm_.rank(), comm_.num_ranks());
+  auto problem = store::check_contents(contents, comm_.rank(), comm_.num_ranks());
+  if (!problem && path.empty()) {
+    problem = Error(Errc::invalid_input, who() + ": the path is empty");
+  }
+  bool fits = false;
+  if (!problem) problem = failure_of([&] { prepare(path, contents); });
+  if (!problem) {
+    try_reserve();
+    fits = room_for_ == Reserved::step;
+    problem = never_fits();  // memory that the node did not have is not counted any more
+  }
+  const Asked asked{"write", path, contents, start_of_path(path)};
+  auto votes = vote(asked, problem, fits);
+  if (!problem) vote_more(path, contents, votes);
+  {
+    const Timed agreeing(statistics_.agree_s);
+    meet("write", votes);
+  }
+  auto situation = hear(votes, asked, problem);
+  if (shapes_changed_) {
+    try {
+      take_shapes(contents);
+    } catch (const Error&) {
+      unreserve();
+      room_for_ = Reserved::nothing;
+      throw;
+    }
+  }
+  auto choice = overflow_.first(situation);
+  if (choice.action == Overflow::Action::wait) {
+    wait_for_room(choice);
+    votes = vote(asked, std::nullopt, room_for_ == Reserved::step);
+    reduce(votes);
+    situation = hear(votes, asked, std::nullopt);
+    choice = overflow_.after_wait(situation);
+  }
+  ++statistics_.steps;
+  return carry_out(choice.action, path, contents);
+}
+
+void Stream::State::progress() {
+  if (!closed_) advance();
+}
+
+void Stream::State::finish() {
+  if (closed_) return;
+  const Timed call(statistics_.call_s);
+  {
+    const Timed agreeing(statistics_.agree_s);
+    meet("finish");
+  }
+  wait_for_all(statistics_.end_s);
+}
+
+void Stream::State::finish_or_say() noexcept {
+  while (!closed_) {
+    const auto left = under_way_.size() + failures_.size();
+    try {
+      wait_for_all(statistics_.end_s);
+      return;
+    } catch (const std::exception& error) {
+      if (comm_.rank() == 0) say(LogLevel::error, fmt::format("{} lost: {}", who(), error.what()));
+      if (gone() || under_way_.size() + failures_.size() >= left) return;
+    }
+  }
+}
+
+void Stream::State::wait_for_all(double& waited_s) {
+  const Span span(trace_, Activity::wait, "wait for output");
+  const Timed waiting(waited_s);
+  const std::string path;
+  const FileContents nothing;
+  const Asked asked{"finish", path, nothing};
+  const auto meet_with = [&](const std::optional<Error>& problem) {
+    auto votes = vote(asked, problem, true);
+    reduce(votes);
+    hear(votes, asked, problem);
+  };
+  while (has_spilled()) {
+    wait(longest_wait_s);
+    progress();
+    meet_with(std::nullopt);
+  }
+  double heard_s = now_s();
+  while (!gone() && !all_ended() && now_s() - heard_s < options_.wait_limit_s) {
+    const auto before = under_way_.size();
+    wait(longest_wait_s);
+    progress();
+    if (under_way_.size() != before) heard_s = now_s();
+  }
+  std::optional<Error> problem;
+  if (!gone() && !all_ended()) {
+    problem = Error(Errc::io,
+                    fmt::format("{}: {} (step {}) is not on disk after {} s", who(),
+                                under_way_.front().path, under_way_.front().step,
+                                options_.wait_limit_s));
+  }
+  meet_with(problem);
+}
+
+Stream::State::Votes Stream::State::vote(const Asked& asked, const std::optional<Error>& problem,
+                                         bool fits) {
+  Votes votes{};
+  votes[Vote::right] = problem ? comm_.rank() : none;
+  votes[Vote::digest] = static_cast<std::int64_t>(
+      add_to_digest(store::digest_of(asked.path, asked.contents), asked.start) >> 1);
+  votes[Vote::minus_digest] = -votes[Vote::digest];
+  const auto key = [&](std::int64_t number) { return number * comm_.num_ranks() + comm_.rank(); };
+  votes[Vote::failed] = none;
+  if (gone()) votes[Vote::failed] = key(after_all_steps);
+  if (!failures_.empty()) votes[Vote::failed] = key(failures_.front().handed.number);
+  votes[Vote::room] = fits ? 1 : 0;
+  votes[Vote::room_lowered] = fits || room_for_ == Reserved::lowered_step ? 1 : 0;
+  votes[Vote::can_spill] = options_.when_full == WhenFull::spill && can_spill_now() ? 1 : 0;
+  votes[Vote::minus_run_ns] = -nanoseconds(now_s() - opened_s_);
+  votes[Vote::minus_seen_ns] = -nanoseconds(statistics_.call_s);
+  votes[Vote::unchanged] = 1;
+  votes[Vote::ended] = first_heard();
+  votes[Vote::minus_num_failed] = -statistics_.failed;
+  votes[Vote::plan] = none;
+  return votes;
+}
+
+void Stream::State::meet(const char* what, std::span<std::int64_t> votes) {
+  try {
+    meeting_.begin(name_.empty() ? what : std::string(what) + " of stream " + name_, votes);
+  } catch (const Error&) {
+    unreserve();
+    room_for_ = Reserved::nothing;
+    throw;
+  }
+}
+
+// In the middle of a call, which no rank can leave.
+void Stream::State::reduce(Votes& votes) {
+  const Timed agreeing(statistics_.agree_s);
+  const Votes own = votes;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Iallreduce(own.data(), votes.data(), Vote::num_votes, MPI_INT64_T, MPI_MIN, comm_.raw(),
+                           &request));
+  wait_until(WaitPolicy{}, [&] {
+    if (is_done(request)) return true;
+    advance();
+    return false;
+  });
+}
+
+Situation Stream::State::hear(const Votes& votes, const Asked& asked,
+                              const std::optional<Error>& problem) {
+  const bool alike = votes[Vote::digest] == -votes[Vote::minus_digest];
+  if (votes[Vote::right] != none || votes[Vote::failed] != none || !alike) {
+    unreserve();
+    room_for_ = Reserved::nothing;
+  }
+  if (votes[Vote::right] != none) agree(comm_.raw(), problem ? &*problem : nullptr);
+  if (!alike) store::require_alike(comm_, who(), asked.path, asked.contents);
+  if (votes[Vote::failed] != none) throw_failure(votes);
+  settle(votes);
+  hear_votes(votes);
+  shapes_changed_ = votes[Vote::unchanged] == 0;
+  return {votes[Vote::room] == 1, votes[Vote::room_lowered] == 1, votes[Vote::can_spill] == 1,
+          seconds(-votes[Vote::minus_run_ns]), seconds(-votes[Vote::minus_seen_ns])};
+}
+
+/// The oldest step under way of which this rank hears itself.
+std::int64_t Stream::State::first_heard() const {
+  const auto first = std::ranges::find(under_way_, true, &Handed::hears);
+  return first == under_way_.end() ? none : first->number;
+}
+
+// What others have heard, of steps of which this rank does not hear.
+void Stream::State::settle(const Votes& votes) {
+  auto num_failed = std::max<std::int64_t>(0, -votes[Vote::minus_num_failed] - statistics_.failed);
+  std::erase_if(under_way_, [&](const Handed& step) {
+    if (step.hears || step.number >= votes[Vote::ended]) return false;
+    if (num_failed > 0) {
+      --num_failed;
+      ++statistics_.failed;
+    } else {
+      ++statistics_.complete;
+      last_complete_ = step.path;
+    }
+    return true;
+  });
+  note_all_ended(std::min(votes[Vote::ended], num_handed_));
+}
+
+void Stream::State::exchange_news() {
+  const std::string path;
+  const FileContents nothing;
+  auto votes = vote({"news", path, nothing}, std::nullopt, true);
+  reduce(votes);
+  settle(votes);
+}
+
+// The rank that knows of the oldest failure tells the others, which may not have heard yet.
+void Stream::State::throw_failure(const Votes& votes) {
+  const std::int64_t number = votes[Vote::failed] / comm_.num_ranks();
+  const int root = static_cast<int>(votes[Vote::failed] % comm_.num_ranks());
+  std::optional<Error> failure;
+  Handed step{number, -1, "", 0};
+  for (const auto& handed : under_way_) {
+    if (handed.number == number) step = handed;
+  }
+  for (const auto& known : failures_) {
+    if (known.handed.number == number) step = known.handed;
+  }
+  if (root == comm_.rank()) {
+    failure = number < after_all_steps ? failures_.front().error : gone();
+  }
+  if (number < after_all_steps) {
+    told_ = std::max(told_, number);
+    std::erase_if(failures_, [&](const auto& known) { return known.handed.number <= told_; });
+  }
+  settle(votes);
+  try {
+    throw_together(comm_.raw(), root, std::move(failure));
+  } catch (const AgreedError& error) {
+    throw AgreedError(error.code(), error.what(), error.sys_errno(),
+                      {error.place().rank, step.path, step.step});
+  }
+}
+
+void Stream::State::note_handed(const std::string& path, std::int64_t step, bool hears) {
+  under_way_.push_back({num_handed_++, step, path, now_s(), hears});
+}
+
+void Stream::State::set_hears(std::int64_t number, bool hears) {
+  const auto step = std::ranges::find(under_way_, number, &Handed::number);
+  if (step != under_way_.end()) step->hears = hears;
+}
+
+// A restarted server may tell again what is known.
+void Stream::State::end_step(Ended told) {
+  const auto handed = std::ranges::find(under_way_, told.number, &Handed::number);
+  if (handed == under_way_.end()) return;
+  const double passed_s = now_s() - handed->handed_s;
+  statistics_.write_s += told.write_s;
+  statistics_.written_bytes += told.written_bytes;
+  if (told.failure) {
+    ++statistics_.failed;
+    if (options_.on_failure == OnFailure::stop && told.number > told_) {
+      failures_.push_back({*handed, std::move(*told.failure)});
+    }
+  } else {
+    ++statistics_.complete;
+    last_complete_ = handed->path;
+  }
+  const double slowest_s = std::min(passed_s, std::max(told.seconds, 0.0));
+  if (slowest_s > statistics_.slowest_s) {
+    statistics_.slowest_s = slowest_s;
+    statistics_.slowest_step = handed->step;
+  }
+  under_way_.erase(handed);
+}
+
+void Stream::State::try_reserve() {
+  room_for_ = Reserved::nothing;
+  if (reserve(false)) {
+    room_for_ = Reserved::step;
+  } else if (options_.when_full == WhenFull::lower && reserve(true)) {
+    room_for_ = Reserved::lowered_step;
+  }
+}
+
+void Stream::State::wait_for_room(const Overflow::Choice& choice) {
+  const Span span(trace_, Activity::wait, "wait for room");
+  const Timed waiting(statistics_.room_s);
+  const double end_s = now_s() + choice.limit_s;
+  if (room_for_ == Reserved::lowered_step && !choice.lowered_will_do) {
+    unreserve();
+    room_for_ = Reserved::nothing;
+  }
+  while (room_for_ == Reserved::nothing && failures_.empty() && !gone()) {
+    const double left_s = end_s - now_s();
+    if (left_s <= 0) break;
+    wait(std::min(longest_wait_s, left_s));
+    progress();
+    if (reserve(false)) {
+      room_for_ = Reserved::step;
+    } else if (choice.lowered_will_do && reserve(true)) {
+      room_for_ = Reserved::lowered_step;
+    }
+    if (const auto never = never_fits()) fail(*never);
+  }
+}
+
+WriteResult Stream::State::carry_out(Overflow::Action action, const std::string& path,
+                                     const FileContents& contents) {
+  const auto take = [&](bool lowered, WriteResult result) {
+    room_for_ = Reserved::nothing;
+    hand_over(path, contents, lowered);
+    if (!writes_in_call()) return result;
+    const auto num_failed = statistics_.failed;
+    wait_for_all(statistics_.agree_s);
+    return statistics_.failed == num_failed ? WriteResult::written : WriteResult::dropped;
+  };
+  switch (action) {
+    case Overflow::Action::take:
+      return take(false, WriteResult::staged);
+    case Overflow::Action::lower:
+      if (room_for_ == Reserved::step) {
+        unreserve();
+        if (!reserve(true)) throw Error(Errc::internal, "a lowered step needs more room");
+      }
+      ++statistics_.lowered;
+      return take(true, WriteResult::lowered);
+    case Overflow::Action::spill:
+      unreserve();
+      spill(path, contents);
+      ++statistics_.spilled;
+      return WriteResult::spilled;
+    case Overflow::Action::thin:
+      ++statistics_.thinned;
+      break;
+    case Overflow::Action::drop:
+      ++statistics_.dropped;
+      break;
+    case Overflow::Action::wait:
+      unreserve();
+      throw Error(Errc::io, fmt::format("{}: {} (step {}): no room in staging memory after waiting "
+                                        "for {} s",
+                                        who(), path, contents.step, options_.wait_limit_s));
+  }
+  unreserve();
+  room_for_ = Reserved::nothing;
+  return WriteResult::dropped;
+}
+
+}  // namespace tailrace
