@@ -63,16 +63,6 @@ void require_sense(const Case& values) {
   }
 }
 
-/// Threads of the ranks that hide output make nothing of it.
-void require_servers(const Case& values) {
-  const auto& servers = values.output.servers;
-  if (values.electrons.every == 0 || servers != "hidden") return;
-  app::refuse_input(
-      "{}: `electrons.every` = {} does not go with `output.servers` = \"{}\", which "
-      "makes no such files; give process, thread, 1 (a rank), or none",
-      values.source, values.electrons.every, servers);
-}
-
 double at_or_0(const std::vector<double>& list, std::size_t i) {
   return list.empty() ? 0 : list[i];
 }
@@ -82,7 +72,6 @@ double at_or_0(const std::vector<double>& list, std::size_t i) {
 void complete(Case& values) {
   require_colours(values);
   require_sense(values);
-  require_servers(values);
 }
 
 std::vector<std::string> field_names(const Case& /*values*/) { return {"density"}; }

@@ -60,8 +60,8 @@ Keys numerics_keys(Case& c) {
       {"observables.radius", &c.observables.radius, positive, "a.u.",
        "who is beyond counts as outside in the columns single_outside, double_outside"},
       {"electrons.every", &c.electrons.every, count_from_0, "steps",
-       "steps between files of populations, energies and momenta of the electrons, which the "
-       "servers make of the wave (not hidden, not process); 0 = none"},
+       "steps between files of populations, energies and momenta of the electrons, which those "
+       "who write make of the wave (not process); 0 = none"},
       {"electrons.energies", &c.electrons.energies, within(2, 4000), "",
        "energies of an electron that has left, evenly spaced"},
       {"electrons.largest_energy", &c.electrons.largest_energy, positive, "hartree",

@@ -54,7 +54,7 @@ Table servers_table() {
           "servers",
           "applies",
           {{"none", "the ranks that compute, inside write (the reference)", "always"},
-           {"hidden", "threads of ranks that compute, from staging buffers; whole HDF5 files only",
+           {"hidden", "threads of ranks that compute, from staging buffers",
             "always; needs memory for buffered_files copies of the output"},
            {"thread", "a server in a thread on each node", "always"},
            {"process", "a server in a supervised process, which outlives the job", "one node"},

@@ -14,9 +14,9 @@ namespace tailrace {
 
 struct SessionOptions {
   /// Who writes: "none" (the compute ranks, inside `write`), "hidden" (threads of the compute ranks
-  /// that write, as of `Output`; whole HDF5 files only), "thread" (a server in a thread on each
-  /// node; on several nodes without MPI_THREAD_MULTIPLE its messages advance in calls of the
-  /// streams), "process" (a supervised process; one node only), "N" or "N per node" (dedicated
+  /// that write, as of `Output`), "thread" (a server in a thread on each node; on several nodes
+  /// without MPI_THREAD_MULTIPLE its messages advance in calls of the streams, as those of "hidden"
+  /// always do), "process" (a supervised process; one node only), "N" or "N per node" (dedicated
   /// ranks) or "auto". The environment variable TAILRACE_SERVERS overrides it.
   std::string servers = "auto";
   /// Ranks that serve: "spread" over the nodes, or "own_nodes" (the last ones).

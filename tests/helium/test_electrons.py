@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray
-from helium_program import needs_program, observables, refused, start, succeed
+from helium_program import needs_program, observables, succeed
 
 from tailrace.apps.helium.photoelectrons import read_wave, spectra
 from tailrace.apps.helium.report import sections
@@ -126,6 +126,14 @@ def test_xarray_puts_the_files_of_a_run_together(whole: tuple[Path, dict[str, An
     assert np.all(np.diff(data["time"]) > 0)
 
 
-def test_who_cannot_make_them_is_refused(tmp_path: Path) -> None:
-    words = refused(start(1, tmp_path / "run", "electrons.every=5", "output.servers=hidden"))
-    assert "`electrons.every` = 5" in words and "give process, thread" in words
+def test_threads_of_hidden_output_make_the_same(
+    whole: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    succeed(3, tmp_path / "run", *SETTINGS, "output.servers=hidden")
+    expected = files_of(whole[0])
+    found = files_of(tmp_path / "run")
+    assert [path.name for path in found] == [path.name for path in expected]
+    for path, other in zip(found, expected, strict=True):
+        values, right = numbers(path), numbers(other)
+        for name in COLUMNS:
+            assert values[name] == pytest.approx(right[name], rel=1e-9, abs=1e-14), name

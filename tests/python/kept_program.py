@@ -35,8 +35,7 @@ REAL = (
     "float64",
 )
 COMPLEX = ("complex64", "complex128")
-HDF5_ALONE = ("output", "grouped", "file_per_rank", "hidden")  # kinds that write no Zarr
-KINDS = (*HDF5_ALONE, "none", "thread", "process")
+KINDS = ("output", "grouped", "file_per_rank", "hidden", "none", "thread", "process")
 
 Write = Callable[..., None]
 
@@ -120,10 +119,6 @@ def writer(kind: str) -> Iterator[Write]:
             stream.finish()
 
 
-def suffixes(kind: str) -> tuple[str, ...]:
-    return (".h5",) if kind in HDF5_ALONE else (".h5", ".zarr")
-
-
 def check_hdf5(path: Path, given: dict[str, Any]) -> None:
     with h5py.File(path) as file:
         for where in (file, file["u"], file["x"], file["scalar"]):
@@ -166,7 +161,7 @@ def case_types(kind: str, write: Write) -> list[Callable[[], None]]:
     layout = tailrace.slabs((6,), 0, COMM.size)
     u = np.zeros(layout.shape(COMM.rank))
     checks: list[Callable[[], None]] = []
-    for suffix in suffixes(kind):
+    for suffix in (".h5", ".zarr"):
         path = FOLDER / f"types_{kind}{suffix}"
         given = attributes(suffix == ".zarr")
         coordinates: dict[str, Any] = {"x": (np.arange(6.0), given), "scalar": (1.5, given)}
@@ -187,7 +182,7 @@ def case_types_of_the_variable(kind: str, write: Write) -> list[Callable[[], Non
     """Attributes that netCDF has in the type of the variable."""
     layout = tailrace.slabs((6,), 0, COMM.size)
     checks: list[Callable[[], None]] = []
-    for suffix in suffixes(kind):
+    for suffix in (".h5", ".zarr"):
         path = FOLDER / f"cf_{kind}{suffix}"
         variables = {}
         for dtype in (*REAL, *COMPLEX):
@@ -241,7 +236,7 @@ def land(boxes: str) -> tailrace.Layout:
 def case_holes(kind: str, write: Write) -> list[Callable[[], None]]:
     """Items that no rank holds are the fill value, or 0."""
     checks: list[Callable[[], None]] = []
-    for suffix in suffixes(kind):
+    for suffix in (".h5", ".zarr"):
         for boxes in ("rows", "first_rank", "scattered"):
             path = FOLDER / f"holes_{boxes}_{kind}{suffix}"
             layout = land(boxes)
@@ -309,7 +304,7 @@ def named() -> dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, tuple[s
 def case_names(kind: str, write: Write) -> list[Callable[[], None]]:
     """Variables that are named as axes, axes of several lengths, numbers without an axis."""
     checks: list[Callable[[], None]] = []
-    for suffix in suffixes(kind):
+    for suffix in (".h5", ".zarr"):
         for what, (shapes, coordinates, axes) in named().items():
             path = FOLDER / f"names_{what.replace(' ', '_')}_{kind}{suffix}"
             given = {}
@@ -362,7 +357,7 @@ def case_arrays(kind: str, write: Write) -> list[Callable[[], None]]:
         "turned": np.asfortranarray(part),
     }
     checks: list[Callable[[], None]] = []
-    for suffix in suffixes(kind):
+    for suffix in (".h5", ".zarr"):
         path = FOLDER / f"arrays_{kind}{suffix}"
         write(path, views, layout)
 
@@ -495,7 +490,7 @@ def case_alike(kind: str, write: Write) -> list[Callable[[], None]]:
         return []
     layout = tailrace.slabs((6,), 0, COMM.size)
     u = np.zeros(layout.shape(COMM.rank))
-    for suffix in suffixes(kind):
+    for suffix in (".h5", ".zarr"):
         path = FOLDER / f"alike_{kind}{suffix}"
         pairs: list[tuple[Any, Any]] = [
             (1, 2), (1, 1.0), (np.int8(1), np.int16(1)), (1.0, [1.0]), ("a", "b"), ([1, 2], [1, 3]),

@@ -13,7 +13,7 @@ namespace tailrace::testing {
 /// The values of `servers` that need no rank of their own and can be had here: processes need all
 /// ranks on one node. Collective.
 inline std::vector<std::string> kinds_here(const Comm& comm) {
-  std::vector<std::string> kinds{"none", "thread"};
+  std::vector<std::string> kinds{"none", "hidden", "thread"};
   if (NodeMap(comm).num_nodes() == 1) kinds.emplace_back("process");
   return kinds;
 }

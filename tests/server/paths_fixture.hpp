@@ -96,9 +96,6 @@ class Paths : public SessionTest {
              write_by(kind, path.substr(0, path.size() - 4), options, between);
            }});
     }
-    ways.push_back({"servers = hidden", ".h5", [this](const auto& path, const auto& between) {
-                      write_by("hidden", path, {}, between);
-                    }});
   }
 
   void add_others(std::vector<Way>& ways) const {

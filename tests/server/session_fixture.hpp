@@ -29,13 +29,6 @@ class SessionTest : public store_test::FolderTest {
     return found;
   }
 
-  /// And that of streams that only write whole files.
-  std::vector<Variant> variants_of_files() const {
-    auto found = variants();
-    found.push_back({"hidden", "auto"});
-    return found;
-  }
-
   /// Runs `compute(session)` on the ranks that compute; false if this variant cannot be had here.
   template <class Compute>
   bool run(const Variant& variant, SessionOptions options, Compute&& compute) {

@@ -89,7 +89,7 @@ struct IrregularCase {
 
 TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
   constexpr int steps = 6;
-  for (const auto& variant : variants_of_files()) {
+  for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     const bool ran = run(variant, small(), [&](Session& session) {
       Stream stream = session.open("irregular");
@@ -112,7 +112,7 @@ TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
 TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
   constexpr int steps = 8;
   const std::vector<std::ptrdiff_t> length{12};
-  for (const auto& variant : variants_of_files()) {
+  for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     run(variant, small(), [&](Session& session) {
       const auto& compute = session.compute();
@@ -147,7 +147,7 @@ TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
 }
 
 TEST_F(SessionTest, StepsWaitForRoomAndAllArrive) {
-  for (const auto& variant : variants_of_files()) {
+  for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     SessionOptions options;
     options.memory_bytes = 6 << 20;
@@ -288,7 +288,7 @@ TEST_F(SessionTest, AnErrorNamesAllThatFailedOfAStep) {
 }
 
 TEST_F(SessionTest, NothingCanBeOpenedAfterClose) {
-  for (const auto& variant : variants_of_files()) {
+  for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     run(variant, small(), [&](Session& session) {
       Stream stream = session.open("fields");
@@ -306,7 +306,7 @@ TEST_F(SessionTest, WrongArgumentsAreRefusedOnAllRanks) {
   if (comm.num_ranks() > 1) {
     EXPECT_THROW(Session(comm.raw(), {.servers = "1", .transport = "pigeon"}), Error);
   }
-  for (const auto& variant : variants_of_files()) {
+  for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     SessionOptions options;
     options.memory_bytes = 1 << 20;
@@ -349,35 +349,6 @@ TEST_F(SessionTest, StagingMemoryThatIsNotThereNamesItsSetting) {
       EXPECT_NE(text.find("output.memory"), std::string::npos) << text;
     }
   }
-}
-
-// What needs a server is refused, not left out.
-TEST_F(SessionTest, HiddenOutputRefusesWhatNeedsServers) {
-  run({"hidden", "auto"}, small(), [&](Session& session) {
-    EXPECT_EQ(session.num_servers(), 0);
-    EXPECT_TRUE(session.hides());
-    const auto expect_refused = [&](const char* word, StreamOptions options) {
-      try {
-        session.open("refused", std::move(options));
-        ADD_FAILURE() << word << " was accepted";
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), Errc::invalid_input);
-        EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
-      }
-    };
-    expect_refused("products", {.products = {{.name = "mean", .stages = {"mean"}}}});
-    expect_refused("variables", {.variables = false});
-    expect_refused("when_full", {.when_full = WhenFull::drop});
-    expect_refused("on_failure", {.on_failure = OnFailure::proceed});
-    expect_refused("retry_s", {.retry_s = 1});
-    expect_refused("fallback_path", {.fallback_path = "/tmp"});
-    OutputCase test(session.compute(), {4, 8, 8}, 1);
-    Stream stream = session.open("fields");
-    EXPECT_THROW(stream.write(path("a.zarr"), test.contents), Error);
-    test.fill(1);
-    stream.write(path("a.h5"), test.contents);
-  });
-  EXPECT_EQ(OutputCase::wrong_items(comm, path("a.h5"), 1), 0);  // closing has waited for it
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::ptrdiff_t data_offset(const std::string& path, const char* name) {
 }
 
 TEST_F(SessionTest, EveryVariantWritesWhatWasGiven) {
-  for (const auto& variant : variants_of_files()) {
+  for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     const bool ran = run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {9, 8, 31}, 2);
@@ -117,7 +117,7 @@ TEST_F(SessionTest, ProductsAreTheSameByEveryVariant) {
 
 // Files of servers have the stripes that hints ask for, and a wrong name is said once.
 TEST_F(SessionTest, HintsHoldByEveryVariant) {
-  for (const auto& variant : variants_of_files()) {
+  for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     const auto file = path("hints_" + variant.servers + "_" + variant.transport + ".h5");
     int said = 0;

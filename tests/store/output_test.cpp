@@ -124,6 +124,50 @@ TEST_F(OutputTest, CallerMayChangeArraysAtOnceAndNamesAppearInTime) {
   }
 }
 
+TEST_F(OutputTest, RanksThatDoNotWriteKnowWhatBecameOfSteps) {
+  Case test(comm, {7, 8, 9}, 0);
+  for (const auto mode : {OutputMode::hidden, OutputMode::synchronous}) {
+    OutputOptions options;
+    options.mode = mode;
+    options.writers = 1;
+    Output output(comm, options);
+    for (int step = 0; step < 5; ++step) {
+      output.write(path("a" + std::to_string(step) + ".h5"), test.contents);
+    }
+    output.finish();
+    EXPECT_EQ(output.statistics().complete, 5);
+    EXPECT_EQ(output.last_complete(), path("a4.h5"));
+    EXPECT_THROW(
+        {
+          output.write(path("missing/b.h5"), test.contents);
+          output.finish();
+        },
+        Error);
+    output.write(path("c.h5"), test.contents);
+    output.finish();
+    EXPECT_EQ(output.statistics().complete, 6);
+    EXPECT_EQ(output.statistics().failed, 1);
+    EXPECT_EQ(output.last_complete(), path("c.h5"));
+  }
+}
+
+TEST_F(OutputTest, PathsOfZarrMakeStores) {
+  Case test(comm, {7, 8, 9}, 0);
+  for (const auto* strategy : {"auto", "grouped", "file_per_rank"}) {
+    for (const auto mode : {OutputMode::hidden, OutputMode::synchronous}) {
+      OutputOptions options;
+      options.mode = mode;
+      options.strategy = strategy;
+      Output output(comm, options);
+      output.write(path("a.zarr"), test.contents);
+      output.write(path("a.h5"), test.contents);
+      output.finish();
+      EXPECT_TRUE(fs::exists(path("a.zarr") + "/u/zarr.json")) << strategy;
+      EXPECT_EQ(wrong_items(path("a.h5"), 0), 0) << strategy;
+    }
+  }
+}
+
 TEST_F(OutputTest, ProgressGivesTheNameWithoutAnotherWrite) {
   Case test(comm, {7, 8, 9}, 0);
   Output output(comm, {});

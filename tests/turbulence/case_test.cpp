@@ -235,8 +235,8 @@ TEST(Case, RefusesWhatServersCannotDo) {
   const auto has = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
-  has(refusal(small + "[output]\nwhen_full = \"drop\"\n"),
-      "`output.when_full` is of no use with output.servers = \"hidden\"; give another value");
+  has(refusal(small + "[output]\ntransport = \"pull\"\n"),
+      "`output.transport` is of no use with output.servers = \"hidden\"; give another value");
   has(refusal(small, {"output.mode=none"}), "output.every = 0 (was none)");
   has(refusal(small + "[output]\nmode = \"hidden\"\n"), "use output.servers = \"hidden\"");
   has(refusal(served, {"output.memory=lots"}), "output.memory: \"lots\"");

@@ -82,7 +82,7 @@ int run(const std::string& folder) {
   settings.output.hints.set("sync", "false");
   for (const auto& test : cases()) {
     auto files = write_case(test, folder, settings);
-    files[0]->commit();
+    files[0]->commit({});
     std::int64_t bytes = 0;
     for (const auto& file : files) bytes += file->bytes();
     const auto tolerance = option(test, "tolerance");

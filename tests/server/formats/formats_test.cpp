@@ -85,12 +85,12 @@ TEST_F(FormatsTest, FormatsAreFoundByNameOrSuffix) {
 TEST_F(FormatsTest, TheNameComesLastAndTheEarlierStoreStaysUntilThen) {
   auto files = write_case(small, folder);
   EXPECT_EQ(names(), std::vector<std::string>{"a.zarr.partial"});
-  files[0]->commit();
+  files[0]->commit({});
   EXPECT_EQ(names(), std::vector<std::string>{"a.zarr"});
   const auto earlier = files_of(folder / "a.zarr");
   files = write_case(other, folder);
   EXPECT_EQ(files_of(folder / "a.zarr"), earlier);
-  files[0]->commit();
+  files[0]->commit({});
   EXPECT_EQ(names(), std::vector<std::string>{"a.zarr"});
   EXPECT_NE(files_of(folder / "a.zarr"), earlier);
   files = write_case(small, folder);
@@ -102,7 +102,7 @@ TEST_F(FormatsTest, TheNameComesLastAndTheEarlierStoreStaysUntilThen) {
 TEST_F(FormatsTest, ThreadsChangeNoByte) {
   for (const int threads : {1, 2, 5}) {
     small.threads = threads;
-    write_case(small, folder)[0]->commit();
+    write_case(small, folder)[0]->commit({});
     const auto found = files_of(folder / "a.zarr");
     fs::rename(folder / "a.zarr", folder / std::to_string(threads));
     EXPECT_EQ(found, files_of(folder / "1")) << threads;
@@ -119,12 +119,12 @@ TEST_F(FormatsTest, WhatAKilledRunLeftIsReplacedAndWhatAnotherRunWritesIsNot) {
       << error.what();
   files.clear();  // as if killed: the folder stays
   EXPECT_EQ(names(), std::vector<std::string>{"a.zarr.partial"});
-  write_case(other, folder)[0]->commit();
+  write_case(other, folder)[0]->commit({});
   EXPECT_EQ(names(), std::vector<std::string>{"a.zarr"});
 }
 
 TEST_F(FormatsTest, AMoveAsideThatWasInterruptedIsUndone) {
-  write_case(small, folder)[0]->commit();
+  write_case(small, folder)[0]->commit({});
   const auto earlier = files_of(folder / "a.zarr");
   fs::rename(folder / "a.zarr", folder / "a.zarr.replaced.partial");
   auto files = write_case(other, folder);
@@ -135,8 +135,8 @@ TEST_F(FormatsTest, AMoveAsideThatWasInterruptedIsUndone) {
 TEST_F(FormatsTest, ACopyOfTheUserIsNotTakenForOurs) {
   fs::create_directory(folder / "a.zarr.old");
   std::ofstream(folder / "a.zarr.old" / "zarr.json") << "precious";
-  write_case(small, folder)[0]->commit();
-  write_case(other, folder)[0]->commit();
+  write_case(small, folder)[0]->commit({});
+  write_case(other, folder)[0]->commit({});
   EXPECT_EQ(names(), (std::vector<std::string>{"a.zarr", "a.zarr.old"}));
 }
 
@@ -151,10 +151,10 @@ TEST_F(FormatsTest, FoldersOfOthersAreNotReplaced) {
 
 // A writer killed again and again: the name always stands for a whole store.
 TEST_F(FormatsTest, KilledAtAnyMomentTheNameStandsForAWholeStore) {
-  write_case(small, folder)[0]->commit();
+  write_case(small, folder)[0]->commit({});
   const auto first = files_of(folder / "a.zarr");
   other.name = "b.zarr";
-  write_case(other, folder)[0]->commit();
+  write_case(other, folder)[0]->commit({});
   const auto second = files_of(folder / "b.zarr");
   other.name = "a.zarr";
   for (int round = 0; round < 40; ++round) {
@@ -162,8 +162,8 @@ TEST_F(FormatsTest, KilledAtAnyMomentTheNameStandsForAWholeStore) {
     if (child == 0) {
       try {
         while (true) {
-          write_case(small, folder)[0]->commit();
-          write_case(other, folder)[0]->commit();
+          write_case(small, folder)[0]->commit({});
+          write_case(other, folder)[0]->commit({});
         }
       } catch (...) {
         _exit(1);
@@ -198,7 +198,7 @@ TEST_F(FormatsTest, AFullDiskIsAnErrorThatSaysSoAndRoomLaterIsUsed) {
             std::string::npos)
       << text;
   EXPECT_FALSE(fs::exists(folder / "a.zarr"));
-  write_case(small, folder)[0]->commit();
+  write_case(small, folder)[0]->commit({});
   EXPECT_TRUE(fs::exists(folder / "a.zarr"));
 }
 
