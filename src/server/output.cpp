@@ -63,6 +63,7 @@ class Output::State {
     meeting_.leave(Leaving::finalized);
     const auto left = stream_->num_under_way();
     stream_->finish_or_say();
+    stream_->close();
     if (left == 0 || comm_.rank() != 0) return;
     say(LogLevel::warning,
         fmt::format("output: MPI_Finalize waited for {} file(s): call finish() before, which "

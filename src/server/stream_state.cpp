@@ -93,7 +93,10 @@ WriteResult Stream::State::write(const std::string& path, const FileContents& gi
   if (choice.action == Overflow::Action::wait) {
     wait_for_room(choice);
     votes = vote(asked, std::nullopt, room_for_ == Reserved::step);
-    reduce(votes);
+    {
+      const Timed agreeing(statistics_.agree_s);
+      reduce(votes);
+    }
     situation = hear(votes, asked, std::nullopt);
     choice = overflow_.after_wait(situation);
   }
@@ -174,7 +177,8 @@ Stream::State::Votes Stream::State::vote(const Asked& asked, const std::optional
   if (!failures_.empty()) votes[Vote::failed] = key(failures_.front().handed.number);
   votes[Vote::room] = fits ? 1 : 0;
   votes[Vote::room_lowered] = fits || room_for_ == Reserved::lowered_step ? 1 : 0;
-  votes[Vote::can_spill] = options_.when_full == WhenFull::spill && can_spill_now() ? 1 : 0;
+  const bool may_spill = options_.when_full == WhenFull::spill && !asked.path.empty() && !problem;
+  votes[Vote::can_spill] = may_spill && can_spill_now() ? 1 : 0;
   votes[Vote::minus_run_ns] = -nanoseconds(now_s() - opened_s_);
   votes[Vote::minus_seen_ns] = -nanoseconds(statistics_.call_s);
   votes[Vote::unchanged] = 1;
@@ -196,7 +200,6 @@ void Stream::State::meet(const char* what, std::span<std::int64_t> votes) {
 
 // In the middle of a call, which no rank can leave.
 void Stream::State::reduce(Votes& votes) {
-  const Timed agreeing(statistics_.agree_s);
   const Votes own = votes;
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(own.data(), votes.data(), Vote::num_votes, MPI_INT64_T, MPI_MIN, comm_.raw(),

@@ -207,7 +207,7 @@ inline void expect_holds(const std::string& text, std::initializer_list<const ch
 class PipelineTest : public ::testing::Test {
  protected:
   Comm comm_{MPI_COMM_WORLD};
-  MpiGroup group_{comm_, "server"};
+  MpiGroup group_{comm_, "server " + std::to_string(comm_.rank())};
   SharedFolder folder_;
 
   int rank() const { return group_.rank(); }
