@@ -42,7 +42,7 @@ class Output::State {
     const bool hides = options.mode == OutputMode::hidden;
     auto* trace = options.trace;
     stream_.emplace("", stream_options(std::move(options)), meeting_, comm_,
-                   server::PutStream::Setting{.in_background = hides, .trace = trace});
+                    server::PutStream::Setting{.in_background = hides, .trace = trace});
     store::start_hdf5();  // which ends in MPI_Finalize, too: after this output, if begun before
     at_finalize_.emplace([this] { end_at_finalize(); });
   }

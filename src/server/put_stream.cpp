@@ -162,10 +162,10 @@ void PutStream::tell_holes(const FileContents& contents) {
     const auto all = Box{layout.num_dims(), {}, layout.global_extents()}.num_items();
     if (held >= all || !told_holes_.insert(variable.name).second) continue;
     say(LogLevel::warning,
-        fmt::format("{}: the ranks hold {} of {} items of variable {}; the others will read as {}",
-                    who(), held, all, variable.name,
-                    fill_item(variable.name, variable.attributes, variable.type) ? "_FillValue"
-                                                                                 : "0"));
+        fmt::format(
+            "{}: the ranks hold {} of {} items of variable {}; the others will read as {}", who(),
+            held, all, variable.name,
+            fill_item(variable.name, variable.attributes, variable.type) ? "_FillValue" : "0"));
   }
 }
 
@@ -233,8 +233,8 @@ std::shared_ptr<Route> PutStream::make_route(const FileContents& contents, std::
 
 // Slots in use, as all ranks know.
 std::ptrdiff_t PutStream::num_busy() const {
-  return std::ranges::count_if(
-      slots_, [&](const Slot& slot) { return slot.number >= all_ended_to_; });
+  return std::ranges::count_if(slots_,
+                               [&](const Slot& slot) { return slot.number >= all_ended_to_; });
 }
 
 // Until steps have ended, as all ranks know: `ready` is the same on all of them.
@@ -307,8 +307,8 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
            });
   });
   const double start_s = now_s();
-  auto& slot = *std::ranges::find_if(
-      slots_, [&](const Slot& one) { return one.number < all_ended_to_; });
+  auto& slot =
+      *std::ranges::find_if(slots_, [&](const Slot& one) { return one.number < all_ended_to_; });
   const auto place = static_cast<int>(&slot - slots_.data());
   const auto plan = plans_.plan(route->plan_number());
   auto& writers = writers_of(*plan);
@@ -324,14 +324,11 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
       }
     }
   }
-  const PutFile::Setting setting{slot.task,
-                                 route,
-                                 plan,
-                                 writers.has_me ? staging_.slot(comm_.rank(), place) : nullptr,
-                                 comm_.rank(),
-                                 options_.output.checksums,
-                                 setting_.trace,
-                                 step};
+  const PutFile::Setting setting{
+      slot.task,      route,
+      plan,           writers.has_me ? staging_.slot(comm_.rank(), place) : nullptr,
+      comm_.rank(),   options_.output.checksums,
+      setting_.trace, step};
   std::unique_ptr<PutFile> file;
   if (options_.variables && plain) {
     if (comm_.rank() == 0) plans_.show(whole_path, route->plan_number());
@@ -415,8 +412,8 @@ void PutStream::wait(double limit_s) {
       writers_, [](const auto& entry) { return entry.second.relay != nullptr; });
   std::unique_lock lock(mutex_);
   if (!ended_.empty()) return;
-  news_.wait_for(lock, std::chrono::duration<double>(relays ? std::min(limit_s, relay_nap_s)
-                                                            : limit_s));
+  news_.wait_for(lock,
+                 std::chrono::duration<double>(relays ? std::min(limit_s, relay_nap_s) : limit_s));
 }
 
 void PutStream::spill(const std::string& path, const FileContents& contents) {
@@ -458,9 +455,8 @@ void PutStream::bring_back() {
       variable.data = from;
       from += variable.layout->num_items(comm_.rank()) * item_bytes(variable.type);
     }
-    plan_ = largest_on_all(comm_, comm_.rank() == 0
-                                      ? plans_.find(spilled.path, wants_rows(spilled.path))
-                                      : -1);
+    plan_ = largest_on_all(
+        comm_, comm_.rank() == 0 ? plans_.find(spilled.path, wants_rows(spilled.path)) : -1);
     shapes_known_ = false;
     put(spilled.path, contents, spilled.number, false, route_for(spilled.path, contents, false));
   }

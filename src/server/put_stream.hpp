@@ -24,8 +24,8 @@
 namespace tailrace::server {
 
 /// A stream whose ranks copy their items straight into the order of the file, in the memory of the
-/// ranks that write (`put`): in threads of theirs, or inside `write`. All ranks know the layouts, so
-/// any strategy of files can be had.
+/// ranks that write (`put`): in threads of theirs, or inside `write`. All ranks know the layouts,
+/// so any strategy of files can be had.
 class PutStream final : public Stream::State {
  public:
   struct Setting {
@@ -93,8 +93,8 @@ class PutStream final : public Stream::State {
   template <class Ready>
   void wait_until_all_know(Ready&& ready);
   void tell_holes(const FileContents& contents);
-  void put(const std::string& path, const FileContents& contents, std::int64_t number,
-           bool lowered, const std::shared_ptr<store::Route>& route);
+  void put(const std::string& path, const FileContents& contents, std::int64_t number, bool lowered,
+           const std::shared_ptr<store::Route>& route);
   std::optional<Error> lay_out(PutFile& file, const FileContents& contents);
   void bring_back();
 
@@ -107,8 +107,8 @@ class PutStream final : public Stream::State {
   std::shared_ptr<store::Route> last_route_;
   bool unchanged_ = false;     ///< the step at hand has the shapes of `last_route_` on all ranks
   bool shapes_known_ = false;  ///< `fit_` is about the step at hand
-  std::int64_t plan_ = -1;          ///< of the step at hand, as all ranks know; -1: to be made
-  std::int64_t all_ended_to_ = 0;  ///< steps before this one have ended, as all ranks know
+  std::int64_t plan_ = -1;     ///< of the step at hand, as all ranks know; -1: to be made
+  std::int64_t all_ended_to_ = 0;   ///< steps before this one have ended, as all ranks know
   std::ptrdiff_t given_bytes_ = 0;  ///< by this rank, of the step at hand
   std::vector<Slot> slots_;
   PutLayout layout_;

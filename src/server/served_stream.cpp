@@ -124,8 +124,7 @@ std::optional<Error> ServedStream::never_fits() {
                            name_, bytes, client_.team().client, capacity));
 }
 
-void ServedStream::hand_over(const std::string& path, const FileContents& contents,
-                             bool lowered) {
+void ServedStream::hand_over(const std::string& path, const FileContents& contents, bool lowered) {
   const Span span(trace_, Activity::transfer, "stage output");
   const double start_s = now_s();
   auto& plan = lowered ? *lowered_ : *plan_;

@@ -52,7 +52,7 @@ class ServedStream : public Stream::State {
   std::int32_t number_of_stream_;
   std::ptrdiff_t stripe_bytes_;
   Spill spill_;
-  std::list<Plan> plans_;  // the one used last is the last
+  std::list<Plan> plans_;          // the one used last is the last
   PacketPlan* plan_ = nullptr;     // of the step at hand
   PacketPlan* lowered_ = nullptr;  // of it in single precision, if that is asked for
   const PacketPlan* last_plan_ = nullptr;

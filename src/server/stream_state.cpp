@@ -156,10 +156,9 @@ void Stream::State::wait_for_all(double& waited_s) {
   }
   std::optional<Error> problem;
   if (!gone() && !all_ended()) {
-    problem = Error(Errc::io,
-                    fmt::format("{}: {} (step {}) is not on disk after {} s", who(),
-                                under_way_.front().path, under_way_.front().step,
-                                options_.wait_limit_s));
+    problem = Error(Errc::io, fmt::format("{}: {} (step {}) is not on disk after {} s", who(),
+                                          under_way_.front().path, under_way_.front().step,
+                                          options_.wait_limit_s));
   }
   meet_with(problem);
 }
@@ -202,8 +201,8 @@ void Stream::State::meet(const char* what, std::span<std::int64_t> votes) {
 void Stream::State::reduce(Votes& votes) {
   const Votes own = votes;
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallreduce(own.data(), votes.data(), Vote::num_votes, MPI_INT64_T, MPI_MIN, comm_.raw(),
-                           &request));
+  check_mpi(MPI_Iallreduce(own.data(), votes.data(), Vote::num_votes, MPI_INT64_T, MPI_MIN,
+                           comm_.raw(), &request));
   wait_until(WaitPolicy{}, [&] {
     if (is_done(request)) return true;
     advance();

@@ -153,7 +153,8 @@ class Stream::State {
   Votes vote(const Asked& asked, const std::optional<Error>& problem, bool fits);
   void meet(const char* what, std::span<std::int64_t> votes = {});
   void reduce(Votes& votes);
-  server::Situation hear(const Votes& votes, const Asked& asked, const std::optional<Error>& problem);
+  server::Situation hear(const Votes& votes, const Asked& asked,
+                         const std::optional<Error>& problem);
   void settle(const Votes& votes);
   std::int64_t first_heard() const;
   void try_reserve();

@@ -147,8 +147,8 @@ Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdi
     std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(num_ranks));
     const int num_writers = static_cast<int>(plan.writers.size());
     for (int w = 0; w < num_writers; ++w) {
-      const auto rows = share_of_writer(global, layout.num_dims(), item_bytes, plan.stripe_bytes, w,
-                                        num_writers);
+      const auto rows =
+          share_of_writer(global, layout.num_dims(), item_bytes, plan.stripe_bytes, w, num_writers);
       if (rows.count == 0) continue;
       Box box{layout.num_dims(), {}, global};
       box.start[0] = rows.start;

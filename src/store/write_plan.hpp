@@ -27,9 +27,7 @@ struct WritePlan {
   std::ptrdiff_t stripe_bytes;  ///< large datasets start at multiples of it; 0: of 4096
   file::Settings settings;
 
-  bool cyclic() const {
-    return settings.cb_align == file::Alignment::owner && !grouped() && !rows;
-  }
+  bool cyclic() const { return settings.cb_align == file::Alignment::owner && !grouped() && !rows; }
   bool grouped() const { return !writer_of.empty(); }
   /// What large datasets are aligned to, so that the first stripe of each is writer 0's.
   std::ptrdiff_t alignment() const {

@@ -13,7 +13,8 @@ constexpr std::ptrdiff_t stripe = 1 << 20;
 std::vector<Range> shares(const Index& extents, int num_dims, ItemType type, int num_servers) {
   std::vector<Range> all;
   for (int server = 0; server < num_servers; ++server) {
-    all.push_back(store::share_of_writer(extents, num_dims, item_bytes(type), stripe, server, num_servers));
+    all.push_back(
+        store::share_of_writer(extents, num_dims, item_bytes(type), stripe, server, num_servers));
   }
   return all;
 }
