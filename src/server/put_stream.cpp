@@ -264,12 +264,14 @@ void PutStream::hand_over(const std::string& path, const FileContents& contents,
   put(path, given, num_handed(), lowered, route);
 }
 
-/// Rank 0 makes the file and lays it out; all learn where the data goes. Returns what went wrong,
-/// alike on all.
-std::optional<Error> PutStream::lay_out(PutFile& file, const FileContents& contents) {
+/// Rank 0 makes the file and lays it out; all learn where the data goes. False, alike on all, if it
+/// failed and more is to be tried.
+bool PutStream::lay_out(PutFile& file, const FileContents& contents) {
   auto& numbers = layout_.numbers;
   std::optional<Error> failure;
   const auto size = contents.variables.size() + PutLayout::first_variable;
+  layout_.target.clear();
+  numbers.assign(size, 0);
   if (comm_.rank() == 0) {
     failure = failure_of([&] { file.lay_out_as(contents, layout_); });
     if (failure) {
@@ -277,29 +279,35 @@ std::optional<Error> PutStream::lay_out(PutFile& file, const FileContents& conte
       numbers.assign(size, 0);
       numbers[PutLayout::status] = 1;
     }
-  } else {
-    numbers.resize(size);
-    layout_.target.clear();
   }
   check_mpi(MPI_Bcast(numbers.data(), to_int(std::ssize(numbers)), MPI_AINT, 0, comm_.raw()));
   if (numbers[PutLayout::status] != 0) {
-    try {
-      agree(comm_.raw(), failure ? &*failure : nullptr);
-    } catch (const Error& error) {
-      if (throws_at_once()) throw;
-      return error;
-    }
+    if (!throws_at_once()) return false;
+    ++statistics_.failed;
+    agree(comm_.raw(), failure ? &*failure : nullptr);
   }
   if (numbers[PutLayout::linked] != 0) {
     layout_.target = broadcast_text(comm_.raw(), layout_.target);
   }
   file.place(layout_);
-  return std::nullopt;
+  return true;
+}
+
+/// The step of `contents` with the parts that this rank has of it in slot `place`.
+Step PutStream::step_in_slot(const std::string& path, const FileContents& contents,
+                             std::int64_t number, const Route& route, int place) const {
+  Step step = bare_step(path, number, contents);
+  const auto* memory = staging_.slot(comm_.rank(), place);
+  for (std::size_t v = 0; v < step.fields.size(); ++v) {
+    for (const auto& part : route.parts()[v]) {
+      step.fields[v].parts.push_back({part.box, memory + part.staging_bytes});
+    }
+  }
+  return step;
 }
 
 void PutStream::put(const std::string& path, const FileContents& contents, std::int64_t number,
                     bool lowered, const std::shared_ptr<Route>& route) {
-  const bool is_new = number == num_handed();
   const auto whole_path = absolute_path(path);
   wait_until_all_know([&] {
     return num_busy() < num_slots(lowered) && std::ranges::none_of(slots_, [&](const Slot& one) {
@@ -307,38 +315,29 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
            });
   });
   const double start_s = now_s();
-  auto& slot =
-      *std::ranges::find_if(slots_, [&](const Slot& one) { return one.number < all_ended_to_; });
+  auto& slot = *std::ranges::find_if(
+      slots_, [&](const Slot& one) { return one.number < all_ended_to_; });
   const auto place = static_cast<int>(&slot - slots_.data());
   const auto plan = plans_.plan(route->plan_number());
   auto& writers = writers_of(*plan);
-  const bool plain = is_plain(path);
-  const bool makes_products = !options_.products.empty();
-  std::shared_ptr<Step> step;
-  if (writers.has_me && (makes_products || !plain || !throws_at_once())) {
-    step = std::make_shared<Step>(bare_step(whole_path, number, contents));
-    for (std::size_t v = 0; v < step->fields.size(); ++v) {
-      for (const auto& part : route->parts()[v]) {
-        step->fields[v].parts.push_back(
-            {part.box, staging_.slot(comm_.rank(), place) + part.staging_bytes});
-      }
+  PutFile::Setting setting{.task = slot.task,
+                           .route = route,
+                           .plan = plan,
+                           .rank = comm_.rank(),
+                           .checksums = options_.output.checksums,
+                           .trace = setting_.trace};
+  if (writers.has_me) {
+    setting.slot = staging_.slot(comm_.rank(), place);
+    if (wants_rows(path) || !throws_at_once()) {
+      setting.step = std::make_shared<const Step>(
+          step_in_slot(whole_path, contents, number, *route, place));
     }
   }
-  const PutFile::Setting setting{
-      slot.task,      route,
-      plan,           writers.has_me ? staging_.slot(comm_.rank(), place) : nullptr,
-      comm_.rank(),   options_.output.checksums,
-      setting_.trace, step};
   std::unique_ptr<PutFile> file;
-  if (options_.variables && plain) {
+  if (options_.variables && is_plain(path)) {
     if (comm_.rank() == 0) plans_.show(whole_path, route->plan_number());
     file = std::make_unique<PutFile>(setting, path, contents.step);
-    try {
-      if (lay_out(*file, contents)) file.reset();
-    } catch (const Error&) {
-      ++statistics_.failed;
-      throw;
-    }
+    if (!lay_out(*file, contents)) file.reset();
   }
   {
     const Span span(setting_.trace, Activity::transfer, "stage output");
@@ -348,7 +347,7 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
   slot.number = number;
   slot.path = whole_path;
   slot.busy = writers.has_me;
-  if (is_new) {
+  if (number == num_handed()) {
     note_handed(path, contents.step, writers.has_me);
     statistics_.bytes += given_bytes_;
   } else {
@@ -357,23 +356,29 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
   const double copied_s = now_s();
   statistics_.copy_s += copied_s - start_s;
   if (!writers.has_me) return;
+  start_job(slot, writers, setting, std::move(file), contents.step, start_s);
+  if (!setting_.in_background) statistics_.end_s += now_s() - copied_s;
+}
+
+// What is in `slot` is written, at once or by threads of this rank.
+void PutStream::start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting,
+                          std::unique_ptr<PutFile> file, std::int64_t step, double handed_s) {
   const auto job = std::make_shared<Job>();
   job->options = &options_;
   job->products = writers.products.get();
   job->files = writers.files.get();
-  job->number = number;
   job->slot = &slot;
-  job->handed_s = start_s;
-  if (makes_products) job->step = *step;
-  if (options_.variables && plain) {
-    job->outputs.push_back({whole_path,
-                            [setting, number = contents.step](const std::string& to) {
-                              return std::make_unique<PutFile>(setting, to, number);
-                            },
-                            std::move(file)});
+  job->number = slot.number;
+  job->handed_s = handed_s;
+  if (!options_.products.empty()) job->step = *setting.step;
+  if (options_.variables && is_plain(slot.path)) {
+    const auto make = [setting, step](const std::string& to) {
+      return std::make_unique<PutFile>(setting, to, step);
+    };
+    job->outputs.push_back({slot.path, make, std::move(file)});
   } else if (options_.variables) {
     job->outputs.push_back(
-        output_of({*step, options_.format}, loop_.file_settings(*job), *job->files));
+        output_of({*setting.step, options_.format}, loop_.file_settings(*job), *job->files));
   }
   loop_.start(job, [this, job] {
     job->ended_s = now_s();
@@ -383,7 +388,6 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
     }
     news_.notify_all();
   });
-  if (!setting_.in_background) statistics_.end_s += now_s() - copied_s;
 }
 
 void PutStream::advance() {

@@ -95,7 +95,11 @@ class PutStream final : public Stream::State {
   void tell_holes(const FileContents& contents);
   void put(const std::string& path, const FileContents& contents, std::int64_t number, bool lowered,
            const std::shared_ptr<store::Route>& route);
-  std::optional<Error> lay_out(PutFile& file, const FileContents& contents);
+  bool lay_out(PutFile& file, const FileContents& contents);
+  Step step_in_slot(const std::string& path, const FileContents& contents, std::int64_t number,
+                    const store::Route& route, int place) const;
+  void start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting,
+                 std::unique_ptr<PutFile> file, std::int64_t step, double handed_s);
   void bring_back();
 
   Setting setting_;

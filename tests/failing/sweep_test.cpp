@@ -14,7 +14,7 @@
 namespace tailrace::failing_test {
 namespace {
 
-constexpr std::size_t most_kinds = 5;  ///< of servers, on three ranks and more
+constexpr std::size_t most_kinds = 6;  ///< of servers, on three ranks and more
 
 class SweepTest : public FolderTest {
  protected:
