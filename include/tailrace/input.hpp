@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <ranges>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "tailrace/comm.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/more/attributes.hpp"
+#include "tailrace/more/file_contents.hpp"
 #include "tailrace/more/hints.hpp"
 #include "tailrace/more/item_type.hpp"
 
@@ -85,13 +86,18 @@ class Input {
   /// Throws the same error on all ranks. Collective, blocking.
   void read(const std::string& name, ItemType type, const Layout& layout, const Memory& memory,
             void* data) const;
-  /// The same into `array`, which holds this rank's boxes of `layout` one after another, each
-  /// row-major without gaps, and nothing else: type and memory follow from it. Throws
-  /// `Errc::invalid_input` on all ranks if one array has another size. Collective, blocking.
-  template <FileItem T, std::size_t N>
-  void read(const std::string& name, const Layout& layout, std::span<T, N> array) const {
-    static_assert(!std::is_const_v<T>, "Input::read fills the array: it cannot be of const items");
-    read(name, item_type<T>(), layout, Memory{{}, std::ssize(array)}, array.data());
+  /// The same into `array` (a vector, array or span), which holds this rank's boxes of `layout` one
+  /// after another, each row-major without gaps, and nothing else: type and memory follow from it.
+  /// With a `form` it also has a halo around the rank's one box, which is left as it is, or its
+  /// axes in another order: `read("u", layout, u, {.halo = 1})`. Throws `Errc::invalid_input` on
+  /// all ranks if one array has another size. Collective, blocking.
+  template <ItemRange Array>
+  void read(const std::string& name, const Layout& layout, Array&& array,
+            const ArrayForm& form = {}) const {
+    static_assert(!std::is_const_v<std::remove_pointer_t<decltype(std::ranges::data(array))>>,
+                  "Input::read fills the array: it cannot be of const items");
+    read_form(name, item_type<std::ranges::range_value_t<Array>>(), layout, form,
+              static_cast<std::ptrdiff_t>(std::ranges::size(array)), std::ranges::data(array));
   }
   /// Fills `data` of every rank with the whole array, row-major without gaps. The readers read a
   /// share each and pass it on to the other readers, and each to its group. Throws like `read`.
@@ -106,6 +112,8 @@ class Input {
   class State;
 
  private:
+  void read_form(const std::string& name, ItemType type, const Layout& layout,
+                 const ArrayForm& form, std::ptrdiff_t num_items, void* data) const;
   std::unique_ptr<State> state_;
 };
 

@@ -321,6 +321,13 @@ const FileContents& WithDefaults::of(const FileContents& given, int rank, int nu
   return made_;
 }
 
+void set_memory(Variable& variable, int rank) {
+  if (has_plain_form(variable)) return;
+  auto memory = memory_of(variable, rank);
+  if (memory.num_items == variable.memory.num_items) variable.memory = std::move(memory);
+  check_memory(variable, rank);
+}
+
 std::ptrdiff_t given_bytes(const FileContents& contents, int rank) {
   std::ptrdiff_t bytes = 0;
   for (const auto& variable : contents.variables) {
@@ -477,11 +484,29 @@ bool same_memory(const Memory& a, const Memory& b) {
          });
 }
 
+/// Throws if another box holds an item that a box of `rank` holds.
+void require_own_items(const Variable& variable, int rank) {
+  const auto boxes = variable.layout->boxes(rank);
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    for (const auto& other : variable.layout->overlaps(boxes[b])) {
+      if (other.rank == rank && other.local_box == static_cast<int>(b)) continue;
+      refuse_input(
+          "variable {}: rank {} and rank {} both hold {}; each item that is written must have one "
+          "rank",
+          variable.name, std::min(rank, other.rank), std::max(rank, other.rank),
+          other.shared.describe());
+    }
+  }
+}
+
 }  // namespace
 
 void require_same_layouts(const Comm& comm, std::string_view who, const FileContents& contents) {
   const CommonArgument layouts{"the list of layouts", describe_layouts(contents, comm.num_ranks())};
   require_same(comm, who, {&layouts, 1});
+  run_agreed(comm.raw(), [&] {
+    for (const auto& variable : contents.variables) require_own_items(variable, comm.rank());
+  });
 }
 
 std::vector<Shape> shapes_of(const FileContents& contents, int rank) {

@@ -28,6 +28,10 @@ class WithDefaults {
 /// Bytes of the variables that `rank` gives. `contents` must be right. Local.
 std::ptrdiff_t given_bytes(const FileContents& contents, int rank);
 
+/// Where a variable with a halo, or another order of axes, lies in its array: sets `memory`. Throws
+/// if the array has another size, or the form does not fit. Leaves other variables alone. Local.
+void set_memory(Variable& variable, int rank);
+
 /// What is wrong with `contents` on this rank (names, dimensions, layouts, memory), if anything.
 /// Local.
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks);
@@ -41,7 +45,7 @@ void require_alike(const Comm& comm, std::string_view who, const std::string& pa
                    const FileContents& contents);
 
 /// Throws on all ranks alike if a rank's layouts, with the boxes of all ranks, are others than
-/// those of another rank: boxes would overlap, or be written by nobody. Needed when shapes change
+/// those of another rank, or if two boxes of a layout hold the same item. Needed when shapes change
 /// on any rank. Collective, blocking.
 void require_same_layouts(const Comm& comm, std::string_view who, const FileContents& contents);
 

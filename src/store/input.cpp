@@ -25,6 +25,7 @@
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "move/strided_copy.hpp"
+#include "store/contents_check.hpp"
 #include "store/dataset_reader.hpp"
 #include "store/file_index.hpp"
 #include "store/item_convert.hpp"
@@ -431,6 +432,14 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
     exchange.run({&source, 1}, {&data, 1});
     state.move_s += now_s() - start_s;
   }
+}
+
+void Input::read_form(const std::string& name, ItemType type, const Layout& layout,
+                      const ArrayForm& form, std::ptrdiff_t num_items, void* data) const {
+  Variable variable(name, type, {}, &layout, Memory{{}, num_items}, data);
+  variable.form = form;
+  run_agreed(state_->comm.raw(), [&] { store::set_memory(variable, state_->comm.rank()); });
+  read(name, type, layout, variable.memory, data);
 }
 
 void Input::read_all(const std::string& name, ItemType type, void* data) const {

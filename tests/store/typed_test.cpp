@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Typed calls: type and memory follow from an array, and arrays of wrong sizes are refused.
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdint>
@@ -165,6 +166,97 @@ TEST_F(TypedTest, AnyContiguousRangeIsAnArray) {
   }
 }
 
+/// Dimensions as literals, as strings, and as a vector, with and without a halo.
+TEST_F(TypedTest, DimensionsAndHalosAreWrittenInBraces) {
+  const auto box = layout.box(comm.rank());
+  const auto u = filled<double>(layout, Memory::ordered(box, {0, 1, 2}, {1, 1, 1}), comm.rank(), 3);
+  const auto v = filled<double>(layout, memory, comm.rank(), 4);
+  const std::string first = "a";
+  const std::vector<std::string> dims{"a", "b", "c"};
+  const FileContents contents{.variables = {{"u", layout, u, {.halo = 1}},
+                                            {"u_3", layout, u, {.halos = {1, 1, 1}}, dims},
+                                            {"u_4", layout, u, {.halo = 1}, {"a", "b", "c"}},
+                                            {"v", layout, v, {first, "b", "c"}, {{"units", "m"}}},
+                                            {"v_2", layout, v, dims},
+                                            {"v_3", layout, v, {}, {{"units", "m"}}}}};
+  EXPECT_EQ(contents.variables[0].form.halo, 1);
+  EXPECT_EQ(contents.variables[1].dims, dims);
+  EXPECT_EQ(contents.variables[2].dims, dims);
+  EXPECT_EQ(contents.variables[3].dims, dims);
+  EXPECT_EQ(contents.variables[4].dims, dims);
+  EXPECT_TRUE(contents.variables[5].dims.empty());
+  EXPECT_EQ(contents.variables[5].attributes.size(), 1U);
+  Output output(comm);
+  output.write(path("braces.h5"), contents);
+  output.finish();
+  const Input input(comm, path("braces.h5"));
+  const auto empty = std::vector<double>(u.size(), -1);
+  for (const auto* name : {"u", "u_3", "u_4"}) {
+    auto found = empty;  // its halo stays as it was
+    input.read(name, layout, found, {.halo = 1});
+    const auto formed = Memory::ordered(box, {0, 1, 2}, {1, 1, 1});
+    EXPECT_EQ(num_wrong(found, layout, formed, comm.rank(), 3), 0) << name;
+    EXPECT_EQ(std::ranges::count(found, -1.0), std::ssize(found) - layout.num_items(comm.rank()));
+  }
+  const auto text = error_of([&] {
+    auto small = v;
+    input.read("u", layout, small, {.halo = 1});
+  });
+  EXPECT_NE(text.find("with its halo, the box"), std::string::npos) << text;
+}
+
+/// A halo wider than the part, and ranks that hold nothing.
+TEST_F(TypedTest, HalosMayBeWiderThanThePart) {
+  const auto part = own_box(comm, {comm.num_ranks(), 2}, {comm.rank(), 0},
+                            {comm.rank() == 0 && comm.num_ranks() > 1 ? 0 : 1, 2});
+  std::vector<double> u(7 * 8, -1);
+  u[3 * 8 + 3] = comm.rank();
+  u[3 * 8 + 4] = comm.rank() + 0.5;
+  Output output(comm);
+  output.write(path("wide.h5"), {.variables = {{"u", part, u, {.halo = 3}}}});
+  output.finish();
+  std::vector<double> found(static_cast<std::size_t>(2 * comm.num_ranks()));
+  const Input input(comm, path("wide.h5"));
+  input.read_all("u", ItemType::float64, found.data());
+  for (int r = 0; r < comm.num_ranks(); ++r) {
+    const bool held = comm.num_ranks() == 1 || r > 0;  // a gap reads as 0
+    EXPECT_EQ(found[static_cast<std::size_t>(2 * r)], held ? r : 0);
+    EXPECT_EQ(found[static_cast<std::size_t>(2 * r + 1)], held ? r + 0.5 : 0);
+  }
+  std::vector<double> back(7 * 8, -1);
+  input.read("u", part, back, {.halo = 3});
+  EXPECT_EQ(back == u, part.num_items(comm.rank()) > 0);
+}
+
+TEST_F(TypedTest, PartsThatOverlapAreOneErrorOnAll) {
+  if (comm.num_ranks() == 1) return;
+  const std::vector<double> u(2, 1.0);
+  const auto pairs = own_box(comm, {comm.num_ranks() + 1}, {comm.rank()}, {2});
+  const FileContents contents{.variables = {{"u", pairs, u}}};
+  const std::string expected = "rank 0 and rank 1 both hold [1:2]";
+  Output output(comm);
+  const auto of_output = error_of([&] { output.write(path("a.h5"), contents); });
+  EXPECT_NE(of_output.find(expected), std::string::npos) << of_output;
+  for (const auto* servers : {"none", "thread"}) {
+    Session session(comm.raw(), {.servers = servers});
+    auto stream = session.open("fields");
+    const auto of_stream = error_of([&] { stream.write(path("a.h5"), contents); });
+    EXPECT_NE(of_stream.find(expected), std::string::npos) << of_stream;
+    stream.finish();
+    session.close();
+  }
+  // Each rank reads what it asks for, whatever others ask for.
+  const auto single = own_box(comm, {comm.num_ranks() + 1}, {comm.rank()},
+                              {comm.rank() == comm.num_ranks() - 1 ? 2 : 1});
+  const std::vector<double> v(static_cast<std::size_t>(single.num_items(comm.rank())), comm.rank());
+  output.write(path("b.h5"), {.variables = {{"v", single, v}}});
+  output.finish();
+  std::vector<double> found(2);
+  Input(comm, path("b.h5")).read("v", pairs, found);
+  EXPECT_EQ(found[0], comm.rank());
+  EXPECT_EQ(found[1], std::min(comm.rank() + 1, comm.num_ranks() - 1));
+}
+
 /// Arrays with halos, and with axes in another order, are the files of dense arrays.
 TEST_F(TypedTest, HalosAndOrdersOfAxesAreLeftOut) {
   const auto box = layout.box(comm.rank());
@@ -213,7 +305,7 @@ TEST_F(TypedTest, AFormThatDoesNotFitIsOneErrorOnAll) {
   const auto several = from_boxes({2 * comm.num_ranks()}, pairs);
   const std::vector<double> v(4);
   const auto text = error_of([&] {
-    output.write(path("a.h5"), {.variables = {{"v", several, v, ArrayForm{.halo = 1}}}});
+    output.write(path("a.h5"), {.variables = {{"v", several, v, {.halo = 1}}}});
   });
   EXPECT_NE(text.find("2 boxes; halo and order are for one"), std::string::npos) << text;
 }

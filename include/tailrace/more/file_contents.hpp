@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -16,9 +18,10 @@
 
 namespace tailrace {
 
-/// How a rank's one box lies in a larger array: `ArrayForm{.halo = 1}`.
+/// How a rank's one box lies in a larger array: `{.halo = 1}`. A halo may be wider than the box.
+/// A rank without a box may give an array of any size; one with several boxes is refused.
 struct ArrayForm {
-  std::ptrdiff_t halo = 0;  ///< items that are not written, on both sides of every axis
+  std::ptrdiff_t halo = 0;  ///< items that are no part of the box, on both sides of every axis
   std::vector<std::ptrdiff_t> halos = {};  ///< the same for each axis, in place of `halo`
   std::vector<int> order = {};  ///< axes as they are stored, slowest first, e.g. {1, 0, 2}
 };
@@ -29,9 +32,19 @@ concept ItemRange = std::ranges::contiguous_range<Array> && std::ranges::sized_r
     FileItem<std::ranges::range_value_t<Array>>;
 
 /// One array of a file: `data` is this rank's part, as `layout` and `memory` say. The shortest form
-/// is `Variable("u", layout, u)`. Refers to layout and data, which must live until the call that it
-/// is given to returns.
+/// is `{"u", layout, u}`, with a halo `{"u", layout, u, {.halo = 1}}`. Refers to layout and data,
+/// which must live until the call that it is given to returns.
 struct Variable {
+ private:
+  /// A name in a list of dimensions. No number and no list in braces converts to it, so that
+  /// `{.halo = 1}` is an `ArrayForm`.
+  struct Axis {
+    template <std::convertible_to<std::string> Text>
+    Axis(const Text& text) : name(text) {}
+    std::string name;
+  };
+
+ public:
   std::string name;  ///< slashes put it in groups: "GROUP/NAME"
   ItemType type = ItemType::float64;
   /// Name of each axis; empty: "x", or "y", "x", or "z", "y", "x", with "dim_0", "dim_1" before.
@@ -45,6 +58,8 @@ struct Variable {
   ArrayForm form;
 
   Variable() = default;
+  /// For programs that learn the type of the items while they run: nothing compares `its_type` with
+  /// the items, nor `its_memory` with the size of their array. Others give the array, as below.
   Variable(std::string its_name, ItemType its_type, std::vector<std::string> its_dims,
            const Layout* its_layout, Memory its_memory, const void* its_data,
            Attributes its_attributes = {})
@@ -57,12 +72,17 @@ struct Variable {
         attributes(std::move(its_attributes)) {}
   /// `array` (a vector, array or span) holds this rank's boxes one after another, each row-major
   /// without gaps, and nothing else; the call that writes throws `Errc::invalid_input` on all ranks
-  /// if it has another size. Local.
+  /// if it has another size. `its_dims`: names in braces, or a vector. Local.
   template <ItemRange Array>
   Variable(std::string its_name, const Layout& its_layout, const Array& array,
-           std::vector<std::string> its_dims = {}, Attributes its_attributes = {})
+           std::initializer_list<Axis> its_dims = {}, Attributes its_attributes = {})
+      : Variable(std::move(its_name), its_layout, array, names_of(its_dims),
+                 std::move(its_attributes)) {}
+  template <ItemRange Array, std::convertible_to<std::vector<std::string>> Dims>
+  Variable(std::string its_name, const Layout& its_layout, const Array& array, Dims&& its_dims,
+           Attributes its_attributes = {})
       : Variable(std::move(its_name), item_type<std::ranges::range_value_t<Array>>(),
-                 std::move(its_dims), &its_layout,
+                 std::forward<Dims>(its_dims), &its_layout,
                  Memory{{}, static_cast<std::ptrdiff_t>(std::ranges::size(array))},
                  std::ranges::data(array), std::move(its_attributes)) {}
   /// The same for an array that has a halo around the rank's box, or its axes in another order.
@@ -76,6 +96,13 @@ struct Variable {
   }
   template <ItemRange Array, class... Rest>
   Variable(std::string its_name, Layout&& its_layout, const Array& array, Rest&&... rest) = delete;
+
+ private:
+  static std::vector<std::string> names_of(std::initializer_list<Axis> axes) {
+    std::vector<std::string> names;
+    for (const auto& axis : axes) names.push_back(axis.name);
+    return names;
+  }
 };
 
 struct FileContents {
