@@ -72,12 +72,30 @@ std::vector<Box> boxes_of(std::span<const tailrace_box> given) {
   return boxes;
 }
 
+Made<tailrace_layout> layout_blocks_ordered(int num_dims, const int64_t* extents, const int* grid,
+                                            const int* order) {
+  const auto whole = extents_of(num_dims, extents);
+  return made_of(blocks(whole, list(grid, num_dims, "grid"),
+                        list(order, order != nullptr ? num_dims : 0, "order")));
+}
+
 Made<tailrace_layout> layout_blocks(int num_dims, const int64_t* extents, const int* grid) {
-  return made_of(blocks(extents_of(num_dims, extents), list(grid, num_dims, "grid")));
+  return layout_blocks_ordered(num_dims, extents, grid, nullptr);
+}
+
+Made<tailrace_layout> layout_pencils_ordered(const int64_t extents[3], int axis, const int grid[2],
+                                             const int* order) {
+  return made_of(pencils(extents_of(3, extents), axis, list(grid, 2, "grid"),
+                         list(order, order != nullptr ? 2 : 0, "order")));
 }
 
 Made<tailrace_layout> layout_pencils(const int64_t extents[3], int axis, const int grid[2]) {
-  return made_of(pencils(extents_of(3, extents), axis, list(grid, 2, "grid")));
+  return layout_pencils_ordered(extents, axis, grid, nullptr);
+}
+
+Made<tailrace_layout> layout_cart_blocks(Ref<tailrace_comm> ranks, int num_dims,
+                                         const int64_t* extents, int num_axes, const int* axes) {
+  return made_of(cart_blocks(*ranks, extents_of(num_dims, extents), list(axes, num_axes, "axes")));
 }
 
 Made<tailrace_layout> layout_slabs(int num_dims, const int64_t* extents, int axis, int num_ranks) {

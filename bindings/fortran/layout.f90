@@ -18,7 +18,7 @@ module tailrace_m_layout
   type, public :: tailrace_layout
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
   contains
-    procedure :: blocks, pencils, slabs, triangle, own_box, own_boxes
+    procedure :: blocks, pencils, slabs, cart_blocks, triangle, own_box, own_boxes
     procedure :: num_dims, extents, num_boxes, box, num_items, describe
     procedure :: destroy => destroy_layout
     final :: finalize_layout
@@ -36,32 +36,72 @@ module tailrace_m_layout
 
 contains
 
-  !> `grid(d)` parts along axis d; rank numbers run along the first axis first. MPI_Cart_create
-  !> numbers ranks along the last axis first: give it the grid backwards.
-  subroutine blocks(self, extents, grid, stat, errmsg)
+  !> `grid(d)` parts along axis d. `order` lists the entries of `grid` as ranks are numbered along
+  !> them, the fastest first. The default is [1, 2, 3]. MPI_Cart_create numbers ranks along the last
+  !> axis first: `order=[3, 2, 1]`, or use `cart_blocks`.
+  subroutine blocks(self, extents, grid, stat, errmsg, order)
     class(tailrace_layout), intent(inout) :: self
     integer, intent(in) :: extents(:), grid(:)
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    integer, intent(in), optional :: order(:)
+    integer(c_int) :: numbered(size(grid))
     call self%destroy()
     if (size(grid) /= size(extents)) then
       call settle(fail("blocks: grid must have as many entries as extents"), stat, errmsg)
-      return
+    else if (.not. is_order(order, size(grid))) then
+      call settle(fail("blocks: order must have as many entries as grid"), stat, errmsg)
+    else
+      call set_order(numbered, order)
+      call settle(c_layout_blocks_ordered(size(extents, kind=c_int), &
+                                          reversed(int(extents, int64)), &
+                                          int(reversed(int(grid, int64)), c_int), numbered, &
+                                          self%handle), stat, errmsg)
     end if
-    call settle(c_layout_blocks(size(extents, kind=c_int), reversed(int(extents, int64)), &
-                                int(reversed(int(grid, int64)), c_int), self%handle), stat, errmsg)
   end subroutine
 
-  !> Three axes, whole along `axis`, `grid` parts along the two others in order; rank numbers run
-  !> along the first of these first, other than those of MPI_Cart_create.
-  subroutine pencils(self, extents, axis, grid, stat, errmsg)
+  !> Three axes, whole along `axis`, `grid` parts along the two others in order. `order` as for
+  !> `blocks`: [1, 2], which is the default, or [2, 1], the order of MPI_Cart_create.
+  subroutine pencils(self, extents, axis, grid, stat, errmsg, order)
     class(tailrace_layout), intent(inout) :: self
     integer, intent(in) :: extents(3), axis, grid(2)
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    integer, intent(in), optional :: order(:)
+    integer(c_int) :: numbered(2)
     call self%destroy()
-    call settle(c_layout_pencils(reversed(int(extents, int64)), int(3 - axis, c_int), &
-                                 int(grid(2:1:-1), c_int), self%handle), stat, errmsg)
+    if (.not. is_order(order, 2)) then
+      call settle(fail("pencils: order must have two entries"), stat, errmsg)
+    else
+      call set_order(numbered, order)
+      call settle(c_layout_pencils_ordered(reversed(int(extents, int64)), int(3 - axis, c_int), &
+                                           int(grid(2:1:-1), c_int), numbered, self%handle), &
+                  stat, errmsg)
+    end if
+  end subroutine
+
+  !> Blocks on the grid of ranks that the communicator of `comm` has from MPI_Cart_create: each rank
+  !> holds the block at its coordinates. Dimension d of the grid divides axis `axes(d)` of the array;
+  !> by default axis d. Axes that are not listed are whole on each rank: x pencils of a grid of
+  !> two dimensions are `axes=[2, 3]`.
+  subroutine cart_blocks(self, comm, extents, axes, stat, errmsg)
+    class(tailrace_layout), intent(inout) :: self
+    type(tailrace_comm), intent(in) :: comm
+    integer, intent(in) :: extents(:)
+    integer, intent(in), optional :: axes(:)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int), allocatable :: divided(:)
+    integer :: n, d
+    call self%destroy()
+    n = size(extents)
+    if (present(axes)) then
+      allocate (divided, source=int(n - int(axes, int64), c_int))
+    else
+      allocate (divided, source=[(int(n - d, c_int), d=1, n)])
+    end if
+    call settle(c_layout_cart_blocks(comm%handle, int(n, c_int), reversed(int(extents, int64)), &
+                                     size(divided, kind=c_int), divided, self%handle), stat, errmsg)
   end subroutine
 
   !> `num_ranks` parts along `axis`, whole along the others.
@@ -78,7 +118,8 @@ contains
 
   !> A program's own decomposition: each rank gives the part that it holds, which begins at index
   !> `start` (from 1) and has `counts` items along each axis. A count of 0: it holds nothing. Parts
-  !> may leave gaps. Collective over `comm`, blocking; errors are on all ranks.
+  !> may leave gaps, and overlap in what is read; what is written must have one rank. A halo is not
+  !> counted: give the section without it. Collective over `comm`, blocking; errors are on all ranks.
   subroutine own_box(self, comm, extents, start, counts, stat, errmsg)
     class(tailrace_layout), intent(inout) :: self
     type(tailrace_comm), intent(in) :: comm
@@ -119,6 +160,24 @@ contains
     call settle(c_layout_from_own_boxes(comm%handle, int(n, c_int), reversed(int(extents, int64)), &
                                         size(boxes, kind=c_int64_t), boxes, self%handle), stat, &
                 errmsg)
+  end subroutine
+
+  !> Whether `order` is absent, or has `n` entries.
+  logical function is_order(order, n)
+    integer, intent(in), optional :: order(:)
+    integer, intent(in) :: n
+    is_order = .true.
+    if (present(order)) is_order = size(order) == n
+  end function
+
+  !> `order` as C has it, from the slowest entry to the fastest, entries backwards and from 0.
+  subroutine set_order(numbered, order)
+    integer(c_int), intent(out) :: numbered(:)
+    integer, intent(in), optional :: order(:)
+    integer :: d, n
+    n = size(numbered)
+    numbered = [(int(d - 1, c_int), d=1, n)]
+    if (present(order)) numbered = int(n - reversed(int(order, int64)), c_int)
   end subroutine
 
   function extents(self) result(found)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Box, Layout and its makers, Memory, Plan.
+#include <optional>
+
 #include "arrays.hpp"
 #include "tailrace/more/plan.hpp"
 
@@ -126,20 +128,50 @@ std::vector<int> ints_of(nb::handle object, const std::string& what) {
 void bind_makers(nb::module_& module) {
   module.def(
       "blocks",
-      [](nb::object extents, nb::object grid) {
-        return blocks(numbers_of(extents, "extents"), ints_of(grid, "grid"));
+      [](nb::object extents, nb::object grid, nb::object order) {
+        return blocks(numbers_of(extents, "extents"), ints_of(grid, "grid"),
+                      ints_of(order, "order"));
       },
-      nb::arg("extents").none(), nb::arg("grid").none(),
-      nb::sig("def blocks(" EXTENTS "grid: collections.abc.Sequence[int]) -> Layout"),
-      "Blocks on a grid of ranks: grid[d] parts along axis d.");
+      nb::arg("extents").none(), nb::arg("grid").none(), nb::arg("order").none() = nb::tuple(),
+      nb::sig("def blocks(" EXTENTS "grid: collections.abc.Sequence[int], "
+              "order: collections.abc.Sequence[int] = ()) -> Layout"),
+      "Blocks on a grid of ranks: grid[d] parts along axis d. `order` lists the entries of `grid` "
+      "as\n"
+      "ranks are numbered along them, the slowest first: (0, 1, 2), which is the default, is\n"
+      "row-major as in MPI_Cart_create.");
   module.def(
       "pencils",
-      [](nb::object extents, int axis, nb::object grid) {
-        return pencils(numbers_of(extents, "extents"), axis, ints_of(grid, "grid"));
+      [](nb::object extents, int axis, nb::object grid, nb::object order) {
+        return pencils(numbers_of(extents, "extents"), axis, ints_of(grid, "grid"),
+                       ints_of(order, "order"));
       },
       nb::arg("extents").none(), nb::arg("axis"), nb::arg("grid").none(),
-      nb::sig("def pencils(" EXTENTS "axis: int, grid: collections.abc.Sequence[int]) -> Layout"),
-      "Pencils of 3 axes: whole along `axis`, grid[0] x grid[1] parts along the others.");
+      nb::arg("order").none() = nb::tuple(),
+      nb::sig("def pencils(" EXTENTS "axis: int, grid: collections.abc.Sequence[int], "
+              "order: collections.abc.Sequence[int] = ()) -> Layout"),
+      "Pencils of 3 axes: whole along `axis`, grid[0] x grid[1] parts along the others. `order` "
+      "as\n"
+      "for `blocks`: (0, 1) or (1, 0).");
+  module.def(
+      "cart_blocks",
+      [](nb::object comm, nb::object extents, nb::object axes) {
+        const Comm ranks(communicator(comm));
+        std::optional<Layout> made;
+        prepare_agreed(ranks, [&] {
+          made = cart_blocks(ranks, numbers_of(extents, "extents"), ints_of(axes, "axes"));
+        });
+        return *made;
+      },
+      nb::arg("comm").none(), nb::arg("extents").none(), nb::arg("axes").none() = nb::tuple(),
+      nb::sig("def cart_blocks(comm: mpi4py.MPI.Cartcomm, " EXTENTS
+              "axes: collections.abc.Sequence[int] = ()) -> Layout"),
+      "Blocks on the grid of ranks of `comm`, which MPI_Cart_create (`Create_cart`) has made: "
+      "each\n"
+      "rank holds the block at its coordinates. Dimension d of the grid divides axis axes[d] of "
+      "the\n"
+      "array, or axis d without `axes`; axes that are not listed are whole on each rank. "
+      "Collective\n"
+      "over `comm`.");
   module.def(
       "slabs",
       [](nb::object extents, int axis, int num_ranks) {
@@ -156,7 +188,10 @@ void bind_makers(nb::module_& module) {
       nb::arg("extents").none(), nb::arg("boxes"),
       nb::sig("def from_boxes(" EXTENTS
               "boxes: collections.abc.Sequence[collections.abc.Sequence[Box]]) -> Layout"),
-      "Any boxes: boxes[rank] lists those of each rank.");
+      "Any boxes: boxes[rank] lists those of each rank. They may overlap in what is read, or "
+      "moved\n"
+      "to; what is written, or moved from, must have one rank. Gaps: files have `_FillValue` or "
+      "0.");
   module.def(
       "own_box",
       [](nb::object comm, nb::object extents, nb::object start, nb::object count) {
@@ -176,8 +211,29 @@ void bind_makers(nb::module_& module) {
               "start: collections.abc.Sequence[int], "
               "count: collections.abc.Sequence[int]) -> Layout"),
       "A program's own decomposition: each rank gives the part that it holds, by the index of its\n"
-      "first item and its number of items along each axis. A count of 0: it holds nothing. Parts\n"
-      "may leave gaps. Collective over `comm`.");
+      "first item and its number of items along each axis. A count of 0: it holds nothing. Gaps "
+      "and\n"
+      "overlaps are as for `from_boxes`. A halo is not counted: give the array without it, such "
+      "as\n"
+      "u[1:-1, 1:-1]. Collective over `comm`.");
+  module.def(
+      "own_boxes",
+      [](nb::object comm, nb::object extents, nb::object boxes) {
+        const Comm ranks(communicator(comm));
+        std::vector<std::ptrdiff_t> whole;
+        std::vector<Box> own;
+        prepare_agreed(ranks, [&] {
+          whole = numbers_of(extents, "extents");
+          if (!nb::try_cast(boxes, own))
+            refuse("boxes: needs a list of Box, not " + repr_of(boxes));
+        });
+        nb::gil_scoped_release released;
+        return own_boxes(ranks, whole, own);
+      },
+      nb::arg("comm").none(), nb::arg("extents").none(), nb::arg("boxes").none(),
+      nb::sig("def own_boxes(comm: mpi4py.MPI.Intracomm, " EXTENTS
+              "boxes: collections.abc.Sequence[Box]) -> Layout"),
+      "The same where each rank holds several boxes, or none. Collective over `comm`.");
   module.def(
       "file_domains",
       [](nb::object extents, std::ptrdiff_t item_bytes, nb::object writers, int num_ranks,

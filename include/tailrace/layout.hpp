@@ -52,10 +52,11 @@ class Layout {
 
 /// A program's own decomposition: each rank gives the part of the index space that it holds, by the
 /// index of its first item and its number of items along each axis, as for hyperslabs of HDF5,
-/// ADIOS2 and PnetCDF. A rank with a count of 0 holds nothing. Gaps are allowed; for overlaps see
-/// `from_boxes`. Throws `Errc::invalid_input` on all ranks, with the rank, for a part that leaves
-/// `extents`, and if the ranks' extents differ. Every rank keeps the parts of all (88 bytes each).
-/// Collective over `comm`, blocking.
+/// ADIOS2 and PnetCDF. A rank with a count of 0 holds nothing; gaps and overlaps are as for
+/// `from_boxes`. A halo is not counted: it belongs to the array (`ArrayForm`, `Memory::ordered`).
+/// Throws `Errc::invalid_input` on all ranks, with the rank, for a part that leaves `extents`, and
+/// if the ranks' extents differ. Every rank keeps the parts of all (88 bytes each). Collective over
+/// `comm`, blocking.
 Layout own_box(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<std::ptrdiff_t> start,
                ListOf<std::ptrdiff_t> count);
 /// The same where each rank holds several boxes, or none. Collective over `comm`, blocking.
@@ -64,14 +65,23 @@ Layout own_boxes(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<Box> b
 // Lists of numbers and boxes below are given in braces, or as arrays, vectors or spans. A layout
 // has at most 2^56 items; `Errc::invalid_input` says so.
 
-/// Blocks on a grid of ranks: `grid[d]` parts along axis d, rank numbers row-major in the grid.
-/// `grid` and `extents` have the same number of entries; the product of `grid` is the number of
-/// ranks. Throws `Errc::invalid_input` naming the values. Local.
-Layout blocks(ListOf<std::ptrdiff_t> extents, ListOf<int> grid);
+/// Blocks on a grid of ranks: `grid[d]` parts along axis d. `grid` and `extents` have the same
+/// number of entries; the product of `grid` is the number of ranks. `order` lists the entries of
+/// `grid` as ranks are numbered along them, the slowest first: {0, 1, 2}, which is the default, is
+/// row-major as in `MPI_Cart_create`; with {2, 1, 0} ranks 0 and 1 are neighbours along axis 0.
+/// Throws `Errc::invalid_input` naming the values. Local.
+Layout blocks(ListOf<std::ptrdiff_t> extents, ListOf<int> grid, ListOf<int> order = {});
 
 /// Pencils: whole along `axis`, `grid[0] x grid[1]` parts along the two other axes in order.
-/// 3 axes. Local.
-Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid);
+/// 3 axes. `order` as for `blocks`: {0, 1} or {1, 0}. Local.
+Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid, ListOf<int> order = {});
+
+/// Blocks on the grid of ranks that `comm` has from `MPI_Cart_create`: each rank holds the block at
+/// its coordinates, whatever its number. Dimension d of the grid divides axis `axes[d]` of the
+/// array, or axis d without `axes`; axes that are not listed are whole on each rank. {0, 1} makes
+/// pencils of a grid of two dimensions, {1, 0} divides axis 1 by the first. Throws
+/// `Errc::invalid_input` naming the values, and for a communicator without such a grid. Local.
+Layout cart_blocks(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<int> axes = {});
 
 /// Slabs: `num_ranks` parts along `axis`, whole along the others. Local.
 Layout slabs(ListOf<std::ptrdiff_t> extents, int axis, int num_ranks);
@@ -101,9 +111,11 @@ Layout cyclic_domains(ListOf<std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
 /// Throws `Errc::invalid_input` unless both are at least 1. Local.
 Layout triangle(std::ptrdiff_t n, int num_ranks);
 
-/// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; several
-/// ranks may hold the same item of a destination, but a source layout must not hold an
-/// item twice (checked by `Exchange`). What no source holds is left as it is. Local.
+/// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; those
+/// without items are left out. Boxes may overlap in what is read, or moved to: each gets the item.
+/// In what is written to files, or moved from, they must not: `Output`, `Stream` and `Exchange`
+/// throw `Errc::invalid_input` on all ranks, naming two ranks and what both hold. Items that no
+/// rank holds are left as they are by an exchange; files have `_FillValue` there, or 0. Local.
 Layout from_boxes(ListOf<std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes);
 
 /// How one box of a rank lies in its memory: item (i0, i1, ...) of the box (local indices, from 0)
@@ -122,7 +134,8 @@ struct Memory {
   /// Boxes one after another, each row-major without gaps. Local.
   static Memory dense(ListOf<Box> boxes);
   /// One box, axes stored in `order` (slowest first; e.g. {1, 0, 2}), `halo[d]` extra items on
-  /// both sides of axis d (empty = none). Local.
+  /// both sides of axis d (empty = none). A halo may be wider than the box. Throws
+  /// `Errc::invalid_input` for another order, and a halo below 0. Local.
   static Memory ordered(const Box& box, ListOf<int> order, ListOf<std::ptrdiff_t> halo = {});
 };
 

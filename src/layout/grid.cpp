@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layouts whose ranks form a grid: blocks, pencils, slabs.
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
+
+#include <mpi.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/refuse_input.hpp"
 #include "layout/rule.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -29,21 +35,43 @@ int product(std::span<const int> grid) {
   return static_cast<int>(ranks);
 }
 
+/// `order`, or 0, 1, ... if it is empty. Throws unless it has each of `count` numbers once.
+std::vector<int> checked_order(std::string_view maker, std::span<const int> order,
+                               std::size_t count) {
+  std::vector<int> natural(count);
+  std::iota(natural.begin(), natural.end(), 0);
+  if (order.empty()) return natural;
+  if (!std::ranges::is_permutation(order, natural)) {
+    refuse_input("{}: order {} must have each of the {} entries of the grid once, from 0", maker,
+                 order, count);
+  }
+  return {order.begin(), order.end()};
+}
+
+/// Numbers ranks along the axes `order` of the grid, the last one first.
 class GridRule : public Layout::Rule {
  public:
-  GridRule(std::span<const std::ptrdiff_t> global_extents, std::span<const int> grid)
+  GridRule(std::span<const std::ptrdiff_t> global_extents, std::span<const int> grid,
+           std::span<const int> order)
       : Rule(global_extents, product(grid), "blocks"), grid_(grid.begin(), grid.end()) {
     if (grid.size() != global_extents.size()) {
       throw Error(Errc::invalid_input,
                   fmt::format("grid {} must have one entry for each of the extents {}", grid,
                               global_extents));
     }
+    for (const int d : checked_order("blocks", order, grid.size())) {
+      order_.push_back(static_cast<std::size_t>(d));
+    }
   }
 
   std::vector<Box> boxes(int rank) const override {
     Index place{};
     std::ptrdiff_t rest = rank;
-    for (auto d = grid_.size(); d-- > 0; rest /= grid_[d]) place[d] = rest % grid_[d];
+    for (auto i = order_.size(); i-- > 0;) {
+      const auto d = order_[i];
+      place[d] = rest % grid_[d];
+      rest /= grid_[d];
+    }
     auto box = box_at(place);
     if (box.empty()) return {};
     return {box};
@@ -58,20 +86,22 @@ class GridRule : public Layout::Rule {
     }
     for (auto place = first;;) {
       found.push_back({rank_at(place), 0, intersect(box, box_at(place))});
-      auto d = grid_.size();
-      while (d > 0 && place[d - 1] == last[d - 1]) {
-        place[d - 1] = first[d - 1];
-        --d;
+      auto i = order_.size();
+      while (i > 0 && place[order_[i - 1]] == last[order_[i - 1]]) {
+        place[order_[i - 1]] = first[order_[i - 1]];
+        --i;
       }
-      if (d == 0) return;
-      ++place[d - 1];
+      if (i == 0) return;
+      ++place[order_[i - 1]];
     }
   }
 
   std::string describe() const override {
-    return fmt::format("blocks of {} on a grid of {} ranks",
-                       fmt::join(extents.begin(), extents.begin() + num_dims, " x "),
-                       fmt::join(grid_, " x "));
+    const auto text = fmt::format("blocks of {} on a grid of {} ranks",
+                                  fmt::join(extents.begin(), extents.begin() + num_dims, " x "),
+                                  fmt::join(grid_, " x "));
+    if (std::ranges::is_sorted(order_)) return text;
+    return fmt::format("{}, numbered in the order {}", text, fmt::join(order_, ", "));
   }
 
  private:
@@ -87,11 +117,12 @@ class GridRule : public Layout::Rule {
 
   int rank_at(const Index& place) const {
     std::ptrdiff_t rank = 0;
-    for (std::size_t d = 0; d < grid_.size(); ++d) rank = rank * grid_[d] + place[d];
+    for (const auto d : order_) rank = rank * grid_[d] + place[d];
     return static_cast<int>(rank);
   }
 
   std::vector<int> grid_;
+  std::vector<std::size_t> order_;
 };
 
 void check_axis(std::string_view maker, std::span<const std::ptrdiff_t> extents, int axis) {
@@ -104,11 +135,11 @@ void check_axis(std::string_view maker, std::span<const std::ptrdiff_t> extents,
 
 }  // namespace
 
-Layout blocks(ListOf<std::ptrdiff_t> extents, ListOf<int> grid) {
-  return Layout(std::make_shared<GridRule>(extents, grid));
+Layout blocks(ListOf<std::ptrdiff_t> extents, ListOf<int> grid, ListOf<int> order) {
+  return Layout(std::make_shared<GridRule>(extents, grid, order));
 }
 
-Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid) {
+Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid, ListOf<int> order) {
   if (extents.size() != 3 || grid.size() != 2) {
     throw Error(Errc::invalid_input,
                 fmt::format("pencils need 3 extents and a grid of 2 numbers, not {} and {}",
@@ -117,7 +148,47 @@ Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid) {
   check_axis("pencils", extents, axis);
   std::vector<int> full(grid.begin(), grid.end());
   full.insert(full.begin() + axis, 1);
-  return blocks(extents, full);
+  std::vector<int> full_order{axis};
+  for (const int entry : checked_order("pencils", order, grid.size())) {
+    full_order.push_back(entry < axis ? entry : entry + 1);
+  }
+  return blocks(extents, full, full_order);
+}
+
+Layout cart_blocks(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<int> axes) {
+  int topology = MPI_UNDEFINED, num_dims = 0;
+  check_mpi(MPI_Topo_test(comm.raw(), &topology));
+  if (topology != MPI_CART) {
+    refuse_input("cart_blocks: the communicator has no grid of ranks; MPI_Cart_create makes one");
+  }
+  check_mpi(MPI_Cartdim_get(comm.raw(), &num_dims));
+  const auto count = static_cast<std::size_t>(num_dims);
+  std::vector<int> dims(count), periods(count), coords(count);
+  check_mpi(MPI_Cart_get(comm.raw(), num_dims, dims.data(), periods.data(), coords.data()));
+  std::vector<int> divided(axes.begin(), axes.end());
+  if (axes.empty()) {
+    divided.resize(extents.size());
+    std::iota(divided.begin(), divided.end(), 0);
+  }
+  std::vector<int> grid(extents.size(), 1), order;
+  auto wrong = divided.size() != count;
+  for (std::size_t d = 0; d < divided.size() && !wrong; ++d) {
+    const int axis = divided[d];
+    wrong = axis < 0 || axis >= std::ssize(extents) || std::ranges::count(order, axis) > 0;
+    if (wrong) break;
+    grid[static_cast<std::size_t>(axis)] = dims[d];
+    order.push_back(axis);
+  }
+  if (wrong) {
+    refuse_input(
+        "cart_blocks: axes [{}] must name an axis of the {} of the array for each of the {} "
+        "dimensions of the communicator's grid, {}, each at most once",
+        fmt::join(divided, ", "), extents.size(), count, fmt::join(dims, " x "));
+  }
+  for (int axis = 0; axis < std::ssize(extents); ++axis) {
+    if (std::ranges::count(order, axis) == 0) order.push_back(axis);
+  }
+  return blocks(extents, grid, order);
 }
 
 Layout slabs(ListOf<std::ptrdiff_t> extents, int axis, int num_ranks) {

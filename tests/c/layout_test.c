@@ -11,6 +11,49 @@ static int64_t items_of_all(const tailrace_layout* layout) {
   return sum;
 }
 
+/* Blocks at the coordinates of MPI_Cart_create; on 2 x 2 ranks all have one size. */
+static void test_cart(void) {
+  const int is_square = all_ranks == 4, periods[2] = {0, 0}, backwards[2] = {1, 0};
+  const int grid[2] = {is_square ? 2 : all_ranks, is_square ? 2 : 1},
+            turned[2] = {grid[1], grid[0]};
+  MPI_Comm cart = MPI_COMM_NULL;
+  tailrace_comm* comm = NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 2, grid, periods, 0, &cart);
+  OK(tailrace_comm_create(cart, &comm));
+  const int64_t extents[2] = {2 * grid[0], 2 * grid[1]};
+  const int64_t cube[3] = {2 * grid[1], 5, 2 * grid[0]};
+  tailrace_layout *layout = NULL, *pencils = NULL, *numbered = NULL;
+  OK(tailrace_layout_cart_blocks(comm, 2, extents, 0, NULL, &layout));
+  OK(tailrace_layout_cart_blocks(comm, 3, cube, 2, (int[]){2, 0}, &pencils));
+  OK(tailrace_layout_pencils_ordered(cube, 1, turned, backwards, &numbered));
+  for (int r = 0; r < all_ranks; ++r) {
+    int at[2] = {0};
+    tailrace_box box, same;
+    MPI_Cart_coords(cart, r, 2, at);
+    OK(tailrace_layout_box(layout, r, 0, &box));
+    CHECK(box.start[0] == 2 * at[0] && box.start[1] == 2 * at[1] && box.extents[1] == 2);
+    OK(tailrace_layout_box(pencils, r, 0, &box));
+    CHECK(box.start[0] == 2 * at[1] && box.start[1] == 0 && box.start[2] == 2 * at[0]);
+    OK(tailrace_layout_box(numbered, r, 0, &same));
+    CHECK(memcmp(same.start, box.start, sizeof box.start) == 0);
+  }
+  OK(tailrace_layout_destroy(&numbered));
+  OK(tailrace_layout_blocks_ordered(2, extents, grid, NULL, &numbered));
+  tailrace_box box, same;
+  OK(tailrace_layout_box(layout, all_ranks / 2, 0, &box));
+  OK(tailrace_layout_box(numbered, all_ranks / 2, 0, &same));
+  CHECK(memcmp(same.start, box.start, sizeof box.start) == 0);
+  OK(tailrace_layout_destroy(&layout));
+  OK(tailrace_layout_destroy(&pencils));
+  OK(tailrace_layout_destroy(&numbered));
+  REFUSED(tailrace_layout_cart_blocks(comm, 3, cube, 0, NULL, &layout), TAILRACE_INVALID_INPUT,
+          "cart_blocks: axes");
+  REFUSED(tailrace_layout_blocks_ordered(2, extents, grid, (int[]){0, 0}, &layout),
+          TAILRACE_INVALID_INPUT, "order");
+  OK(tailrace_comm_destroy(&comm));
+  MPI_Comm_free(&cart);
+}
+
 void test_layout(const tailrace_comm* comm) {
   const int64_t extents[3] = {7, 8, 9};
   tailrace_layout* layout = NULL;
@@ -95,6 +138,8 @@ void test_layout(const tailrace_comm* comm) {
   REFUSED(tailrace_layout_from_own_boxes(comm, 2, plane, 1, &wide, &layout), TAILRACE_INVALID_INPUT,
           "a box has 9 axes");
   CHECK(tailrace_error_rank() == all_ranks - 1);
+
+  test_cart();
 
   tailrace_memory* memory = NULL;
   int64_t num_items = 0;

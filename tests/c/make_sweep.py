@@ -42,7 +42,8 @@ GOOD = {
     "value": "1", "name": '"u"', "of": '"u"', "path": "path", "level": "TAILRACE_LOG_INFO",
     "handler": "quiet", "user": "NULL", "num_writers": "1", "writers": "writers",
     "tailrace_layout_cyclic_domains.stripe_bytes": "64", "stripe_bytes": "0", "file_offset": "0",
-    "n": "8", "order": "order", "halo": "halo", "start": "halo", "count": "extents",
+    "n": "8", "order": "order", "axes": "order", "num_axes": "2", "halo": "halo",
+    "start": "halo", "count": "extents",
     "strides": "strides", "capacity": "4", "activity": "TAILRACE_WAIT", "start_s": "1.0",
     "end_s": "2.0", "track": "0", "op": "TAILRACE_SUM", "root": "0", "in": "source",
     "num_parts": "1", "parts": "sources", "num_pairs": "1", "x": "sources", "y": "sources",
@@ -67,6 +68,8 @@ GOOD = {
     "tailrace_file_part_boxes.offset": "0", "tailrace_memory_strided.offsets": "offsets",
     "tailrace_memory_strided.num_items": "64", "tailrace_hints_set.name": '"cb_nodes"',
     "tailrace_hints_set.value": '"1"', "tailrace_contents_attribute_text.value": '"text"',
+    "tailrace_layout_pencils_ordered.extents": "cube",
+    "tailrace_layout_cart_blocks.comm": "good_cart",
     "tailrace_layout_from_boxes.num_boxes": "boxes_of_ranks",
     "tailrace_layout_from_own_boxes.num_boxes": "is_last ? 1 : 0",
     "tailrace_contents_variable.layout": "good_layout", "tailrace_contents_variable.memory":
@@ -119,7 +122,7 @@ AGREED = {
 LENGTHS = {
     "num_fields", "num_runs", "num_boxes", "num_parts", "num_pairs", "num_values", "num_files",
     "num_variables", "num_candidates", "num_writers", "num_stages", "num_functions", "num_products",
-    "num_dims", "num_ranks", "num_server_words", "max_values", "num_texts",
+    "num_dims", "num_axes", "num_ranks", "num_server_words", "max_values", "num_texts",
 }  # fmt: skip
 # What looks wrong and is not: patterns of "function.argument: what is wrong".
 ALLOWED = (

@@ -26,7 +26,7 @@ static int num_refused = 0, num_allowed = 0;
 static const char* under_way = "";
 
 /* Objects of each kind that are in order. */
-static tailrace_comm* good_comm = NULL;
+static tailrace_comm *good_comm = NULL, *good_cart = NULL;
 static tailrace_node_array* good_node_array = NULL;
 static tailrace_exchange* good_exchange = NULL;
 static tailrace_transform* good_transform = NULL;
@@ -245,6 +245,10 @@ static void set_options(void) {
 
 static void make_objects(void) {
   OK(tailrace_comm_create(MPI_COMM_WORLD, &good_comm));
+  MPI_Comm cart = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, 2, (int[]){all_ranks, 1}, (int[]){0, 0}, 0, &cart);
+  OK(tailrace_comm_create(cart, &good_cart));
+  MPI_Comm_free(&cart);
   OK(tailrace_trace_create(16, &good_trace));
   OK(tailrace_hints_create(&good_hints));
   OK(tailrace_layout_slabs(2, extents, 0, all_ranks, &good_layout));
@@ -306,6 +310,7 @@ static void end_objects(void) {
   OK(tailrace_layout_destroy(&good_layout));
   OK(tailrace_hints_destroy(&good_hints));
   OK(tailrace_trace_destroy(&good_trace));
+  OK(tailrace_comm_destroy(&good_cart));
   OK(tailrace_comm_destroy(&good_comm));
 }
 

@@ -21,6 +21,7 @@ GOOD = {
     "process_grid.extents": "[8, 8, 8]", "process_grid.grid": "pair",
     "pencils.extents": "[8, 8, 8]",
     "tailrace_transform%create.extents": "[8, 8, 8]", "grid": "[1, all_ranks]", "axis": "2",
+    "cart_blocks.comm": "good_cart", "axes": "[2, 1]",
     "own_box.start": "[1, 1]", "own_box.counts": "[6, 7]",
     "own_boxes.start": "own_start(:, :num_own)", "own_boxes.counts": "own_counts(:, :num_own)",
     "n": "8", "rank": "this_rank", "box.start": "pair", "box.counts": "other_pair", "index": "1",
@@ -119,7 +120,9 @@ class Procedure:
     def makes(self) -> bool:
         """Whether it makes its object."""
         made_by = {
-            "tailrace_layout": ("blocks", "pencils", "slabs", "triangle", "own_box", "own_boxes"),
+            "tailrace_layout": (
+                "blocks", "pencils", "slabs", "cart_blocks", "triangle", "own_box", "own_boxes"
+            ),
             "tailrace_memory": ("of", "ordered"), "tailrace_input": ("open",),
         }  # fmt: skip
         return self.binding in made_by.get(self.owner, ("create",))

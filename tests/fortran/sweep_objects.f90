@@ -23,7 +23,7 @@ module sweep_objects
 
   ! Objects of each kind that are in order, that were not made, of another kind, and ended; and
   ! those that calls make, which are ended after each.
-  type(tailrace_comm) :: good_comm, none_comm, stray_comm, ended_comm, made_comm
+  type(tailrace_comm) :: good_comm, good_cart, none_comm, stray_comm, ended_comm, made_comm
   type(tailrace_layout) :: good_layout, none_layout, stray_layout, ended_layout, made_layout
   type(tailrace_memory) :: good_memory, none_memory, stray_memory, ended_memory, made_memory
   type(tailrace_exchange) :: good_exchange, none_exchange, stray_exchange, ended_exchange, &
@@ -245,9 +245,13 @@ contains
   end subroutine
 
   subroutine make_objects()
+    type(MPI_Comm) :: cart
     num_own = merge(1, 0, is_last)
     not_a_number = ieee_value(not_a_number, ieee_quiet_nan)
     call good_comm%create(MPI_COMM_WORLD)
+    call MPI_Cart_create(MPI_COMM_WORLD, 2, [all_ranks, 1], [.false., .false.], .false., cart)
+    call good_cart%create(cart)
+    call MPI_Comm_free(cart)
     call make_arrays()
     call good_memory%of(u)
     call good_exchange%create(good_comm, good_layout, good_layout, method="alltoallv")
@@ -323,6 +327,7 @@ contains
     call good_transform%destroy()
     call good_memory%destroy()
     call good_layout%destroy()
+    call good_cart%destroy()
     call good_comm%destroy()
   end subroutine
 

@@ -57,6 +57,7 @@ contains
     call layout%pencils([nx, ny, nz], axis=1, grid=[1, all_ranks])
     call layout%box(0, start, counts)
     call check(counts(1) == nx .and. counts(2) == ny, "pencils: whole along x and y")
+    call test_cart(layout)
     call layout%own_boxes(comm, [5, all_ranks], reshape([1, this_rank + 1], [2, 1]), &
                           reshape([5, 1], [2, 1]))
     call layout%box(all_ranks - 1, start(:2), counts(:2))
@@ -82,6 +83,48 @@ contains
     call check(stat == tailrace_invalid_input, "axis 4 of 3")
     call layout%blocks([nx, ny], [all_ranks], stat, errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "as many entries")
+  end subroutine
+
+  !> Blocks at the coordinates of MPI_Cart_create; on 2 x 2 ranks all have one size.
+  subroutine test_cart(layout)
+    type(tailrace_layout), intent(inout) :: layout
+    type(tailrace_layout) :: numbered
+    type(tailrace_comm) :: comm
+    type(MPI_Comm) :: cart
+    integer :: grid(2), at(2), r, start(3), counts(3), s(3), n(3), stat
+    character(len=200) :: errmsg
+    grid = merge([2, 2], [all_ranks, 1], all_ranks == 4)
+    call MPI_Cart_create(MPI_COMM_WORLD, 2, grid, [.false., .false.], .false., cart)
+    call comm%create(cart)
+    call layout%cart_blocks(comm, 2*grid)
+    call numbered%blocks(2*grid, grid, order=[2, 1])
+    do r = 0, all_ranks - 1
+      call MPI_Cart_coords(cart, r, 2, at)
+      call layout%box(r, start(:2), counts(:2))
+      call check(all(start(:2) == 2*at + 1) .and. all(counts(:2) == 2), "blocks of MPI_Cart_create")
+      call numbered%box(r, s(:2), n(:2))
+      call check(all(s(:2) == start(:2)) .and. all(n(:2) == 2), "blocks numbered as by MPI")
+    end do
+    call layout%cart_blocks(comm, [5, 2*grid(1), 2*grid(2)], axes=[2, 3])
+    call numbered%pencils([5, 2*grid(1), 2*grid(2)], 1, grid, order=[2, 1])
+    do r = 0, all_ranks - 1
+      call MPI_Cart_coords(cart, r, 2, at)
+      call layout%box(r, start, counts)
+      call check(all(start == [1, 2*at + 1]) .and. all(counts == [5, 2, 2]), "pencils of a grid")
+      call numbered%box(r, s, n)
+      call check(all(s == start) .and. all(n == counts), "pencils numbered as by MPI")
+    end do
+    ! Without an order, the first axis is numbered first.
+    call numbered%blocks(2*grid, grid)
+    call numbered%box(all_ranks/2, s(:2), n(:2))
+    if (all_ranks == 4) call check(all(s(:2) == [1, 3]), "the first axis first")
+    call layout%cart_blocks(comm, [4, 4, 4], stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "cart_blocks: axes")
+    call layout%blocks([4, 4], [2, 2], stat, errmsg, [1, 1])
+    call refused(stat, tailrace_invalid_input, errmsg, "order")
+    call layout%pencils([4, 4, 4], 1, [2, 2], stat, errmsg, [1])
+    call refused(stat, tailrace_invalid_input, errmsg, "two entries")
+    call MPI_Comm_free(cart)
   end subroutine
 
   !> Fills an array with what the items of its box are called.

@@ -37,6 +37,53 @@ def case_layouts() -> None:
     assert tailrace.pencils(SHAPE, 2, (COMM.size, 1)).shape(COMM.rank)[2] == SHAPE[2]
 
 
+def case_blocks_of_a_grid_of_ranks() -> None:
+    """On 2 x 2 ranks all parts have one size: only their places show which rank holds which."""
+    grid = (2, 2) if COMM.size == 4 else (COMM.size, 1)
+    cart = COMM.Create_cart(grid)
+    rows, columns = 2 * grid[0], 2 * grid[1]
+    layout = tailrace.cart_blocks(cart, (rows, columns))
+    numbered = tailrace.blocks((columns, rows), grid[::-1], order=(1, 0))
+    pencils = tailrace.cart_blocks(cart, (columns, 5, rows), axes=(2, 0))
+    for rank in range(COMM.size):
+        y, x = (2 * at for at in cart.Get_coords(rank))
+        assert layout.box(rank) == tailrace.Box((y, x), (2, 2))
+        assert numbered.box(rank) == tailrace.Box((x, y), (2, 2))
+        assert pencils.box(rank) == tailrace.Box((x, 0, y), (2, 5, 2))
+    whole_array = np.arange(rows * columns, dtype=float).reshape(rows, columns)
+    source = tailrace.slabs((rows, columns), 0, COMM.size)
+    got = np.zeros((2, 2))
+    with tailrace.Exchange(cart, source, layout, method="alltoallv") as exchange:
+        exchange.run(np.ascontiguousarray(whole_array[source.box(COMM.rank).slices]), got)
+    y, x = (2 * at for at in cart.coords)
+    assert (got == whole_array[y : y + 2, x : x + 2]).all()
+    refused(lambda: tailrace.cart_blocks(COMM, (4, 4)), "MPI_Cart_create makes one")
+    refused(lambda: tailrace.cart_blocks(cart, (4, 4, 4)), "axes")
+    refused(lambda: tailrace.blocks((4, 4), (2, 2), order=(1, 1)), "order")
+    cart.Free()
+
+
+def case_parts_that_overlap_leave_gaps_or_are_empty() -> None:
+    rank, size = COMM.rank, COMM.size
+    own = [] if rank else [tailrace.Box((0,), (1,)), tailrace.Box((size + 1,), (1,))]
+    several = tailrace.own_boxes(COMM, (size + 2,), own)
+    assert several.num_items(0) == 2
+    assert [several.num_items(r) for r in range(1, size)] == [0] * (size - 1)
+    refused(lambda: tailrace.own_boxes(COMM, (size + 2,), [1]), "Box")
+    path = FOLDER / f"parts{size}.h5"
+    pairs = tailrace.own_box(COMM, (size + 1,), (rank,), (2,))
+    with tailrace.Output(COMM) as output:
+        output.write(path, {"u": np.array([1.0, 2.0] if rank == 0 else [])}, several)
+        if size > 1:
+            overlapping = {"u": np.ones(2)}
+            refused(lambda: output.write(path, overlapping, pairs), "both hold")
+    read = tailrace.Input(COMM, path)
+    assert read.read_all("u").tolist() == [1.0] + [0.0] * size + [2.0]
+    longer = tailrace.own_box(COMM, (size + 2,), (rank,), (3,))
+    wanted = [1.0] + [0.0] * size + [2.0]
+    assert read.read("u", longer).tolist() == wanted[rank : rank + 3]
+
+
 def case_exchange() -> None:
     rows, columns = slabs(0), slabs(2)
     for dtype in ("float64", "float32", "complex128", "int16"):

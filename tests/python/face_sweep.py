@@ -127,8 +127,12 @@ def part_layouts() -> None:
     view = np.zeros(box.extents)
     for name, call, good in (
         ("slabs", tailrace.slabs, {"extents": (4, 4), "axis": 0, "num_ranks": 2}),
-        ("blocks", tailrace.blocks, {"extents": (4, 4), "grid": (2, 2)}),
-        ("pencils", tailrace.pencils, {"extents": (4, 4, 4), "axis": 1, "grid": (2, 2)}),
+        ("blocks", tailrace.blocks, {"extents": (4, 4), "grid": (2, 2), "order": (1, 0)}),
+        (
+            "pencils",
+            tailrace.pencils,
+            {"extents": (4, 4, 4), "axis": 1, "grid": (2, 2), "order": (1, 0)},
+        ),
         ("triangle", tailrace.triangle, {"n": 8, "num_ranks": 2}),
         ("file_domains", tailrace.file_domains, domains),
         ("cyclic_domains", tailrace.cyclic_domains, domains),
@@ -150,6 +154,10 @@ def part_layouts() -> None:
         sweep(name, call, good, False)
     own = {"comm": COMM, "extents": (4, 4), "start": (0, 0), "count": (4, 4)}
     sweep("own_box", tailrace.own_box, own)
+    boxes = [] if COMM.rank else [half.box(0)]
+    sweep("own_boxes", tailrace.own_boxes, {"comm": COMM, "extents": (4, 4), "boxes": boxes})
+    cart = COMM.Create_cart((COMM.size, 1))
+    sweep("cart_blocks", tailrace.cart_blocks, {"comm": cart, "extents": (4, 4), "axes": (1, 0)})
     trace = tailrace.Trace(4)
     sweep("Trace", tailrace.Trace, {"capacity": 4}, False)
     span = {"activity": "wait", "name": "n", "start_s": 1.0, "end_s": 2.0}

@@ -31,6 +31,17 @@ int tailrace_layout_blocks(int num_dims, const int64_t* extents, const int* grid
 /* Three axes, whole along `axis`, `grid[0]` x `grid[1]` parts along the two others in order. */
 int tailrace_layout_pencils(const int64_t extents[3], int axis, const int grid[2],
                             tailrace_layout** layout);
+/* The same with ranks numbered in another order: `order` lists the entries of `grid`, that along
+   which ranks are numbered slowest first. NULL: 0, 1, ..., row-major, as MPI_Cart_create does. */
+int tailrace_layout_blocks_ordered(int num_dims, const int64_t* extents, const int* grid,
+                                   const int* order, tailrace_layout** layout);
+int tailrace_layout_pencils_ordered(const int64_t extents[3], int axis, const int grid[2],
+                                    const int* order, tailrace_layout** layout);
+/* Blocks on the grid of ranks that the communicator behind `comm` has from MPI_Cart_create: each
+   rank holds the block at its coordinates. Dimension d of the grid divides axis `axes[d]` of the
+   array; with 0 and NULL, axis d. Axes that are not listed are whole on each rank. */
+int tailrace_layout_cart_blocks(const tailrace_comm* comm, int num_dims, const int64_t* extents,
+                                int num_axes, const int* axes, tailrace_layout** layout);
 /* `num_ranks` parts along `axis`, whole along the others. */
 int tailrace_layout_slabs(int num_dims, const int64_t* extents, int axis, int num_ranks,
                           tailrace_layout** layout);
@@ -50,13 +61,15 @@ int tailrace_layout_cyclic_domains(int num_dims, const int64_t* extents, int64_t
    blocks hold nothing. */
 int tailrace_layout_triangle(int64_t n, int num_ranks, tailrace_layout** layout);
 /* Any boxes of all ranks: `num_boxes[r]` of them are rank r's; `boxes` lists those of rank 0, then
-   those of rank 1, and so on. Boxes must lie inside `extents`. */
+   those of rank 1, and so on. Boxes must lie inside `extents`. They may overlap in what is read, or
+   moved to; what is written, or moved from, must have one rank (TAILRACE_INVALID_INPUT on all). */
 int tailrace_layout_from_boxes(int num_dims, const int64_t* extents, int num_ranks,
                                const int64_t* num_boxes, const tailrace_box* boxes,
                                tailrace_layout** layout);
 /* A program's own decomposition: each rank gives the part that it holds, by the index of its first
    item and its number of items along each axis. A count of 0: the rank holds nothing. Parts may
-   leave gaps. Collective over `comm`, blocking; errors are on all ranks. */
+   leave gaps, and overlap as in tailrace_layout_from_boxes. A halo is not counted: it belongs to
+   the memory. Collective over `comm`, blocking; errors are on all ranks. */
 int tailrace_layout_own_box(const tailrace_comm* comm, int num_dims, const int64_t* extents,
                             const int64_t* start, const int64_t* count, tailrace_layout** layout);
 /* The same where each rank gives several boxes, or none. Collective over `comm`, blocking. */
@@ -83,7 +96,7 @@ typedef struct tailrace_memory tailrace_memory;
 /* The dense one of `rank`. */
 int tailrace_memory_dense(const tailrace_layout* layout, int rank, tailrace_memory** memory);
 /* One box, its axes stored in `order` (slowest first; NULL: as they are), with `halo[d]` extra
-   items on both sides of axis d (NULL: none). */
+   items on both sides of axis d (NULL: none), also more than the box has. */
 int tailrace_memory_ordered(const tailrace_box* box, const int* order, const int64_t* halo,
                             tailrace_memory** memory);
 /* `num_boxes` boxes of `num_dims` axes: item (i0, i1, ...) of box b is at `offsets[b] + i0 *
