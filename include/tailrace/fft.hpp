@@ -4,6 +4,7 @@
 #include <array>
 #include <complex>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -90,6 +91,8 @@ template <class Real>
 class Transform {
  public:
   using Complex = std::complex<Real>;
+  template <class Item>
+  using FieldList = std::initializer_list<std::span<Item>>;
 
   /// Plans; measures kernels if asked to. Collective, blocking. Throws `Errc::invalid_input` on all
   /// ranks: extents < 1, a cut-off beyond n/2, a grid that does not multiply to the number of
@@ -111,12 +114,30 @@ class Transform {
   /// Extents of the kept modes (kz, ky, kx).
   std::array<std::ptrdiff_t, 3> spectral_extents() const;
 
-  /// `fields[f]` (physical) to `modes[f]` (spectral) for each field; pointers are the caller's, in
-  /// and out do not overlap, inputs are kept. The exchange of one field overlaps the transforms of
-  /// the next where the method allows. Collective, blocking.
+  /// `field` (physical) to `modes` (spectral), or back: vectors, arrays or spans. In and out do not
+  /// overlap, inputs are kept. Throws `Errc::invalid_input`, as errors of calls are thrown, if an
+  /// array has another size than this rank's part, or the transform is of the other kind.
+  /// Collective, blocking.
+  void forward(std::span<const Real> field, std::span<Complex> modes) { forward({field}, {modes}); }
+  void backward(std::span<const Complex> modes, std::span<Real> field) {
+    backward({modes}, {field});
+  }
+  void forward(std::span<const Complex> field, std::span<Complex> modes) {
+    forward({field}, {modes});
+  }
+  void backward(std::span<const Complex> modes, std::span<Complex> field) {
+    backward({modes}, {field});
+  }
+  /// The same for several fields: `forward({u, v}, {u_hat, v_hat})`. The exchange of one field
+  /// overlaps the transforms of the next where the method allows. Collective, blocking.
+  void forward(FieldList<const Real> fields, FieldList<Complex> modes);
+  void backward(FieldList<const Complex> modes, FieldList<Real> fields);
+  void forward(FieldList<const Complex> fields, FieldList<Complex> modes);
+  void backward(FieldList<const Complex> modes, FieldList<Complex> fields);
+  /// The same for a list of addresses, whose sizes are the caller's care: for programs that learn
+  /// the number of fields while they run. Collective, blocking.
   void forward(std::span<const Real* const> fields, std::span<Complex* const> modes);
   void backward(std::span<const Complex* const> modes, std::span<Real* const> fields);
-  /// The same for complex physical arrays (c2c problems).
   void forward(std::span<const Complex* const> fields, std::span<Complex* const> modes);
   void backward(std::span<const Complex* const> modes, std::span<Complex* const> fields);
 

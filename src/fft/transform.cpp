@@ -48,6 +48,21 @@ void require_agreement(const Comm& comm, const Problem& problem, const Options& 
   require_same(comm, "Transform", arguments);
 }
 
+/// The addresses of arrays, of which each must hold `num_items` items.
+template <class Item, class Engine>
+std::vector<Item*> checked(const Engine& engine, std::initializer_list<std::span<Item>> arrays,
+                           std::ptrdiff_t num_items, std::string_view what) {
+  std::vector<Item*> places;
+  for (const auto& array : arrays) {
+    if (std::ssize(array) != num_items) {
+      engine.refuse(fmt::format("the {} array of field {} holds {} items, this rank's part {}",
+                                what, places.size(), array.size(), num_items));
+    }
+    places.push_back(array.data());
+  }
+  return places;
+}
+
 template <class Engine>
 void check_call(const Engine& engine, bool kind_fits, std::size_t inputs, std::size_t outputs) {
   if (!kind_fits) engine.refuse("it is of the other kind (real or complex physical arrays)");
@@ -99,6 +114,37 @@ const Modes& Transform<Real>::modes() const {
 template <class Real>
 std::array<std::ptrdiff_t, 3> Transform<Real>::spectral_extents() const {
   return {engine_->g.z.kept(), engine_->g.y.kept(), engine_->g.x.kept()};
+}
+
+template <class Real>
+void Transform<Real>::forward(FieldList<const Real> fields, FieldList<Complex> out) {
+  check_call(*engine_, engine_->g.real(), fields.size(), out.size());
+  const auto from = checked(*engine_, fields, physical_box().num_items(), "physical");
+  forward(std::span<const Real* const>(from),
+          std::span<Complex* const>(checked(*engine_, out, modes().num_modes(), "spectral")));
+}
+template <class Real>
+void Transform<Real>::backward(FieldList<const Complex> in, FieldList<Real> fields) {
+  check_call(*engine_, engine_->g.real(), in.size(), fields.size());
+  const auto from = checked(*engine_, in, modes().num_modes(), "spectral");
+  backward(
+      std::span<const Complex* const>(from),
+      std::span<Real* const>(checked(*engine_, fields, physical_box().num_items(), "physical")));
+}
+template <class Real>
+void Transform<Real>::forward(FieldList<const Complex> fields, FieldList<Complex> out) {
+  check_call(*engine_, !engine_->g.real(), fields.size(), out.size());
+  const auto from = checked(*engine_, fields, physical_box().num_items(), "physical");
+  forward(std::span<const Complex* const>(from),
+          std::span<Complex* const>(checked(*engine_, out, modes().num_modes(), "spectral")));
+}
+template <class Real>
+void Transform<Real>::backward(FieldList<const Complex> in, FieldList<Complex> fields) {
+  check_call(*engine_, !engine_->g.real(), in.size(), fields.size());
+  const auto from = checked(*engine_, in, modes().num_modes(), "spectral");
+  backward(
+      std::span<const Complex* const>(from),
+      std::span<Complex* const>(checked(*engine_, fields, physical_box().num_items(), "physical")));
 }
 
 template <class Real>

@@ -160,12 +160,9 @@ std::vector<std::complex<Real>> pair_by(const Comm& comm, const Problem& problem
   std::vector<Item> field(points), back(points + 2 * shift + 64, Item(7));
   std::vector<Complex> modes(kept + 2 * shift + 64, Complex(7));
   for (std::size_t i = 0; i < points; ++i) field[i] = static_cast<Real>(i * i % 89) / 8;
-  const Item* in = field.data();
-  Item* out = back.data() + shift;
-  Complex* spectrum = modes.data() + shift;
-  const Complex* read = spectrum;
-  transform.forward(std::span(&in, 1), std::span(&spectrum, 1));
-  transform.backward(std::span(&read, 1), std::span(&out, 1));
+  const auto spectrum = std::span(modes).subspan(shift, kept);
+  transform.forward(field, spectrum);
+  transform.backward(spectrum, std::span(back).subspan(shift, points));
   modes.insert(modes.end(), back.begin(), back.end());
   return modes;
 }
@@ -274,6 +271,44 @@ TEST(Transform, RefusesWhatItCannotDo) {
   options = {};
   options.method = "carrier_pigeon";
   EXPECT_NE(message(good, options).find("carrier_pigeon"), std::string::npos);
+}
+
+/// Arrays of the caller, of which all ranks give one of a wrong size; the call may be made again.
+TEST(Transform, ArraysOfAnotherSizeAreRefused) {
+  Comm comm(MPI_COMM_WORLD);
+  using Complex = std::complex<double>;
+  Transform<double> transform(comm, {.extents = {7, 8, 9}, .max_fields = 2});
+  const auto points = static_cast<std::size_t>(transform.physical_box().num_items());
+  const auto kept = static_cast<std::size_t>(transform.modes().num_modes());
+  std::vector<double> u(points, 1), v(points, 2), long_u(points + 1);
+  std::vector<Complex> u_hat(kept), v_hat(kept), long_hat(kept + 2), c(points);
+  const auto message = [](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::invalid_input);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const auto expect = [&](const std::string& part, auto&& call) {
+    const auto text = message(call);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const auto wanted = "this rank's part " + std::to_string(points);
+  expect("physical array of field 0", [&] { transform.forward(long_u, u_hat); });
+  expect(wanted, [&] { transform.forward(long_u, u_hat); });
+  expect("spectral array of field 0", [&] { transform.forward(u, long_hat); });
+  expect("spectral array of field 0", [&] { transform.backward(long_hat, u); });
+  expect("physical array of field 1", [&] { transform.backward({u_hat, v_hat}, {u, long_u}); });
+  expect("2 fields in, 1 out", [&] { transform.forward({u, v}, {u_hat}); });
+  expect("of the other kind", [&] { transform.forward(c, u_hat); });
+  transform.forward({u, v}, {u_hat, v_hat});
+  transform.backward({u_hat, v_hat}, {u, v});
+  for (std::size_t i = 0; i < points; ++i) {
+    EXPECT_NEAR(u[i], 7 * 8 * 9, 1e-9);
+    EXPECT_NEAR(v[i], 2 * 7 * 8 * 9, 1e-9);
+  }
 }
 
 }  // namespace
