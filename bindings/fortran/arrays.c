@@ -213,6 +213,19 @@ int tailrace_f_variable(tailrace_contents* contents, const char* name,
   return status;
 }
 
+int tailrace_f_write(tailrace_output* output, const char* path, const char* name,
+                     const tailrace_layout* layout, int rank, const CFI_cdesc_t* given) {
+  char why[500] = "";
+  tailrace_contents* contents = NULL;
+  int status = tailrace_contents_create(&contents);
+  if (status == TAILRACE_OK) status = tailrace_f_variable(contents, name, layout, rank, given);
+  const int fault = status;
+  if (fault != TAILRACE_OK) snprintf(why, sizeof why, "%s", tailrace_error());
+  status = tailrace_output_write(output, path, fault == TAILRACE_OK ? contents : NULL);
+  if (contents != NULL) tailrace_contents_destroy(&contents);
+  return fault == TAILRACE_OK ? status : tailrace_fail(fault, why);
+}
+
 int tailrace_f_read(tailrace_input* input, const char* name, const tailrace_layout* layout,
                     int rank, const CFI_cdesc_t* given) {
   const Array array = describe(given);

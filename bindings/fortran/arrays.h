@@ -27,6 +27,10 @@ int tailrace_f_exchange(tailrace_exchange* exchange, int start, int num_fields, 
 /* A variable of a file: an array, or a section of one, with the shape of `rank`'s box. Local. */
 int tailrace_f_variable(tailrace_contents* contents, const char* name,
                         const tailrace_layout* layout, int rank, const CFI_cdesc_t* array);
+/* Writes a file of one such variable. A wrong array is refused on all ranks together. Collective.
+ */
+int tailrace_f_write(tailrace_output* output, const char* path, const char* name,
+                     const tailrace_layout* layout, int rank, const CFI_cdesc_t* array);
 /* Reads into an array, or a section of one. Collective. */
 int tailrace_f_read(tailrace_input* input, const char* name, const tailrace_layout* layout,
                     int rank, const CFI_cdesc_t* array);

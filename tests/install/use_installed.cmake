@@ -180,6 +180,13 @@ if(EXISTS ${prefix}/${libdir}/pkgconfig/tailrace-fortran.pc)
   )
 endif()
 must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/transpose 30)
+# A run on 3 ranks, the end of it again on 2, from a file of the first.
+file(MAKE_DIRECTORY ${fields}/again)
+must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/own_blocks ${fields} 20)
+must_run(
+  ${mpiexec} ${numproc_flag} 2 ${work}/examples/own_blocks ${fields}/again 20 ${fields}/u_10.h5 10
+)
+must_run(${CMAKE_COMMAND} -E compare_files ${fields}/u_20.h5 ${fields}/again/u_20.h5)
 foreach(servers none thread process 1)
   must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/servers ${servers} ${fields})
   if(NOT EXISTS ${fields}/plate_200.h5 OR NOT EXISTS ${fields}/plate_200_coarse.h5)

@@ -9,6 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -309,6 +311,52 @@ def test_heat_writes_the_same_file_in_both_languages(tmp_path: Path) -> None:
     for step in (10, 20, 30, 40):
         name = f"heat_{step}.h5"
         assert (cpp / name).read_bytes() == (python / name).read_bytes(), name
+
+
+# What counts as a line of the library: its names, and calls of objects that it has made.
+LIBRARY = re.compile(r"tailrace(::|\.)|\b(comm%create|(layout|input|output)[.%]\w+\()")
+OWN_BLOCKS = {"own_blocks.cpp": 7, "own_blocks.f90": 7, "own_blocks.py": 4}
+
+
+@pytest.mark.parametrize("name", OWN_BLOCKS)
+def test_own_blocks_take_few_lines(name: str) -> None:
+    text = (ROOT / "examples" / name).read_text()
+    text = re.sub(r'^"{3}.*?"{3}$', "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^ *(//|!|#).*$", "", text, flags=re.MULTILINE)
+    lines = [line for line in text.splitlines() if LIBRARY.search(line)]
+    assert len(lines) == OWN_BLOCKS[name], lines
+
+
+def test_own_blocks_go_on_with_other_ranks_and_languages(tmp_path: Path) -> None:
+    build = Path(core.__file__ or "").parent.parent.parent
+    programs = [
+        next(iter(build.glob(f"examples/{name}")), None)
+        for name in ("own_blocks", "own_blocks_fortran")
+    ]
+    if None in programs:
+        pytest.skip("examples/own_blocks is not built")
+    jobs = {
+        "cpp": (4, [programs[0]]), "fortran": (3, [programs[1]]),
+        "python": (2, [sys.executable, ROOT / "examples" / "own_blocks.py"]),
+    }  # fmt: skip
+    fields: dict[tuple[str, int], np.ndarray] = {}
+    for name, (ranks, program) in jobs.items():
+        for folder, more in ((name, []), (f"{name}_on", [tmp_path / "cpp" / "u_10.h5", "10"])):
+            (tmp_path / folder).mkdir()
+            done = subprocess.run(
+                [MPIRUN, "-n", str(ranks), *program, tmp_path / folder, "20", *more], check=False,
+                env={**os.environ, **MPI_ENV}, capture_output=True, text=True, timeout=LIMIT_S,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            for file in (tmp_path / folder).glob("u_*.h5"):
+                with h5py.File(file) as opened:
+                    fields[folder, int(file.stem[2:])] = opened["u"][()]
+    assert len(fields) == 9  # those that go on write no step 10
+    for (name, step), u in fields.items():
+        assert u.shape == (20, 18, 16)
+        assert (u == fields["cpp", step]).all(), (name, step)
+        assert u.sum() == pytest.approx(900)  # periodic: nothing is lost
+        assert u.min() >= 0
 
 
 def test_examples_of_docstrings(tmp_path: Path) -> None:
