@@ -13,8 +13,9 @@ namespace tailrace {
 
 /// Writes plain HDF5 files (contiguous datasets, NetCDF-4 dimension scales) that h5py, xarray and
 /// ParaView read: one rank writes the metadata, the writer ranks put the data into the dataset's
-/// extent with `pwrite`. A file grows under `PATH.partial`, is flushed and checksummed, and gets
-/// its final name last, so `PATH` is either absent, the previous complete file, or the new one.
+/// extent with `pwrite`. A path that ends in ".zarr" becomes a Zarr store. A file grows under
+/// `PATH.partial`, is flushed and checksummed, and gets its final name last, so `PATH` is either
+/// absent, the previous complete file, or the new one.
 class Output {
  public:
   /// Hides by default (`OutputMode::hidden`). Throws `Errc::invalid_input` on all ranks for options
@@ -40,7 +41,7 @@ class Output {
   /// failed file (the next `write` or `finish` does). Local.
   void progress();
   OutputStatistics statistics() const;
-  /// Path of the last file known on all ranks to be complete, or "".
+  /// Path of the last file known on this rank to be complete, or "". Local.
   const std::string& last_complete() const;
 
   class State;

@@ -351,6 +351,7 @@ void Session::State::close_streams() {
   std::optional<Error> failure;
   for (const auto& stream : streams_) {
     try_also(failure, [&] { stream->finish(); });
+    stream->leave();  // what comes after a failure
     stream->close();
   }
   if (client_)
