@@ -315,8 +315,8 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
            });
   });
   const double start_s = now_s();
-  auto& slot = *std::ranges::find_if(
-      slots_, [&](const Slot& one) { return one.number < all_ended_to_; });
+  auto& slot =
+      *std::ranges::find_if(slots_, [&](const Slot& one) { return one.number < all_ended_to_; });
   const auto place = static_cast<int>(&slot - slots_.data());
   const auto plan = plans_.plan(route->plan_number());
   auto& writers = writers_of(*plan);
@@ -329,8 +329,8 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
   if (writers.has_me) {
     setting.slot = staging_.slot(comm_.rank(), place);
     if (wants_rows(path) || !throws_at_once()) {
-      setting.step = std::make_shared<const Step>(
-          step_in_slot(whole_path, contents, number, *route, place));
+      setting.step =
+          std::make_shared<const Step>(step_in_slot(whole_path, contents, number, *route, place));
     }
   }
   std::unique_ptr<PutFile> file;
