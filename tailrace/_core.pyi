@@ -77,25 +77,47 @@ class Layout:
 
     def __repr__(self) -> str: ...
 
-def blocks(extents: Sequence[int], grid: Sequence[int]) -> Layout:
-    """Blocks on a grid of ranks: grid[d] parts along axis d."""
-
-def pencils(extents: Sequence[int], axis: int, grid: Sequence[int]) -> Layout:
+def blocks(extents: Sequence[int], grid: Sequence[int], order: Sequence[int] = ()) -> Layout:
     """
-    Pencils of 3 axes: whole along `axis`, grid[0] x grid[1] parts along the others.
+    Blocks on a grid of ranks: grid[d] parts along axis d. `order` lists the entries of `grid` as
+    ranks are numbered along them, the slowest first: (0, 1, 2), which is the default, is
+    row-major as in MPI_Cart_create.
+    """
+
+def pencils(extents: Sequence[int], axis: int, grid: Sequence[int], order: Sequence[int] = ()) -> Layout:
+    """
+    Pencils of 3 axes: whole along `axis`, grid[0] x grid[1] parts along the others. `order` as
+    for `blocks`: (0, 1) or (1, 0).
+    """
+
+def cart_blocks(comm: mpi4py.MPI.Cartcomm, extents: Sequence[int], axes: Sequence[int] = ()) -> Layout:
+    """
+    Blocks on the grid of ranks of `comm`, which MPI_Cart_create (`Create_cart`) has made: each
+    rank holds the block at its coordinates. Dimension d of the grid divides axis axes[d] of the
+    array, or axis d without `axes`; axes that are not listed are whole on each rank. Collective
+    over `comm`.
     """
 
 def slabs(extents: Sequence[int], axis: int, num_ranks: int) -> Layout:
     """Slabs: `num_ranks` parts along `axis`, whole along the others."""
 
 def from_boxes(extents: Sequence[int], boxes: Sequence[Sequence[Box]]) -> Layout:
-    """Any boxes: boxes[rank] lists those of each rank."""
+    """
+    Any boxes: boxes[rank] lists those of each rank. They may overlap in what is read, or moved
+    to; what is written, or moved from, must have one rank. Gaps: files have `_FillValue` or 0.
+    """
 
 def own_box(comm: mpi4py.MPI.Intracomm, extents: Sequence[int], start: Sequence[int], count: Sequence[int]) -> Layout:
     """
     A program's own decomposition: each rank gives the part that it holds, by the index of its
-    first item and its number of items along each axis. A count of 0: it holds nothing. Parts
-    may leave gaps. Collective over `comm`.
+    first item and its number of items along each axis. A count of 0: it holds nothing. Gaps and
+    overlaps are as for `from_boxes`. A halo is not counted: give the array without it, such as
+    u[1:-1, 1:-1]. Collective over `comm`.
+    """
+
+def own_boxes(comm: mpi4py.MPI.Intracomm, extents: Sequence[int], boxes: Sequence[Box]) -> Layout:
+    """
+    The same where each rank holds several boxes, or none. Collective over `comm`.
     """
 
 def file_domains(extents: Sequence[int], item_bytes: int, writers: Sequence[int], num_ranks: int, stripe_bytes: int = 0, file_offset: int = 0) -> Layout:

@@ -16,11 +16,11 @@ module tailrace_m_output
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
     integer(c_int), private :: rank = 0
   contains
-    procedure :: create => create_output, progress, finish, statistics, last_complete, &
-      destroy => destroy_output
     procedure, private :: write_file, write_array
     !> write(path, contents), or write(path, name, layout, array): a file of one array.
     generic :: write => write_file, write_array
+    procedure :: create => create_output, progress, finish, statistics, last_complete, &
+      destroy => destroy_output
     final :: finalize_output
   end type
 

@@ -45,6 +45,8 @@ allow(r"Transform.*\.scale", "a negative number", "a fraction", "the largest int
 allow(r"Box\.start", "negative numbers")
 allow(r".*\.(extents|grid|start|halo)", "huge numbers", "bytes")  # plain data; bytes are numbers
 allow(r"Memory\..*\.(boxes|halo)", "no .*")
+# Ranks and axes in their order; a rank without boxes.
+allow(r"(blocks|pencils)\.order|cart_blocks\.axes|own_boxes\.boxes", "no .*")
 allow(r"Trace\.record\.(start_s|end_s)", "not a number")
 # Any text is a path or a name.
 allow(r".*\.(path|folder|file|name|operation|key|spill_folder|fallback_path)", "a text")
