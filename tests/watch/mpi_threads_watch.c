@@ -105,6 +105,8 @@ WATCHED(Alltoallv, (const void* a, const int b[], const int c[], MPI_Datatype d,
 WATCHED(Barrier, (MPI_Comm a), (a))
 WATCHED(Bcast, (void* a, int b, MPI_Datatype c, int d, MPI_Comm e), (a, b, c, d, e))
 WATCHED(Cancel, (MPI_Request* a), (a))
+WATCHED(Cart_get, (MPI_Comm a, int b, int* c, int* d, int* e), (a, b, c, d, e))
+WATCHED(Cartdim_get, (MPI_Comm a, int* b), (a, b))
 WATCHED(Comm_compare, (MPI_Comm a, MPI_Comm b, int* c), (a, b, c))
 WATCHED(Comm_create_keyval, (MPI_Comm_copy_attr_function* a, MPI_Comm_delete_attr_function* b, int*
         c, void* d), (a, b, c, d))
@@ -213,6 +215,7 @@ WATCHED(Test, (MPI_Request* a, int* b, MPI_Status* c), (a, b, c))
 WATCHED(Testall, (int a, MPI_Request b[], int* c, MPI_Status d[]), (a, b, c, d))
 WATCHED(Testany, (int a, MPI_Request b[], int* c, int* d, MPI_Status* e), (a, b, c, d, e))
 WATCHED(Testsome, (int a, MPI_Request b[], int* c, int d[], MPI_Status e[]), (a, b, c, d, e))
+WATCHED(Topo_test, (MPI_Comm a, int* b), (a, b))
 WATCHED(Type_commit, (MPI_Datatype* a), (a))
 WATCHED(Type_contiguous, (int a, MPI_Datatype b, MPI_Datatype* c), (a, b, c))
 WATCHED(Type_create_hindexed, (int a, const int b[], const MPI_Aint c[], MPI_Datatype d,
