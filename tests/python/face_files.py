@@ -117,7 +117,6 @@ def case_refused_files() -> None:
         refused(lambda: write(path, {"u": u[1:] if last else u}, layout), "'u'", "shape")
         refused(lambda: write(path, {"u": None if last else u}, layout), "NumPy array")
         refused(lambda: write(path, {"u": u}), "no layout")
-        refused(lambda: write(path.with_suffix(".zarr"), {"u": u}, layout), ".zarr", "HDF5")
         refused(lambda: write(path, u, layout), "dict")
         refused(lambda: write(path, {"u": u}, layout, attributes={"a": object()}), "'a'")
         refused(lambda: write(path, {"u": u}, tailrace.slabs(SHAPE, 0, COMM.size + 1)), "ranks")
