@@ -106,10 +106,12 @@ bool PutStream::wants_rows(const std::string& path) const {
   return !options_.products.empty() || !is_plain(path);
 }
 
-// What goes wrong before a step has been taken is thrown by the call, unless more is to be tried.
+// What goes wrong before a step has been taken is thrown by the call, unless more is to be tried,
+// or the step may be one that an earlier call has taken.
 bool PutStream::throws_at_once() const {
   return options_.on_failure == OnFailure::stop && options_.products.empty() &&
-         options_.retry_s == 0 && options_.fallback_path.empty();
+         options_.retry_s == 0 && options_.fallback_path.empty() &&
+         options_.when_full != WhenFull::spill;
 }
 
 void PutStream::prepare(const std::string&, const FileContents& contents) {
@@ -129,9 +131,10 @@ void PutStream::vote_more(const std::string& path, const FileContents& contents,
 }
 
 void PutStream::hear_votes(const Votes& votes) {
-  if (votes[Vote::plan] != none) plan_ = votes[Vote::plan];
+  const auto plan = votes[Vote::plan] != none ? votes[Vote::plan] : plan_;
   shapes_known_ = false;
   bring_back();
+  plan_ = plan < plans_.oldest() ? -1 : plan;  // of the step at hand
 }
 
 // Which of the routes fit on all ranks.
@@ -451,9 +454,14 @@ void PutStream::bring_back() {
     auto contents = spilled.contents;
     const auto bytes = given_bytes(contents, comm_.rank());
     packed_.resize(static_cast<std::size_t>(bytes));
-    run_agreed(comm_.raw(), [&] {
-      if (bytes > 0) spill_.take(packed_);
-    });
+    try {
+      run_agreed(comm_.raw(), [&] {
+        if (bytes > 0) spill_.take(packed_);
+      });
+    } catch (const Error& error) {  // alike on all ranks
+      end_step({.number = spilled.number, .failure = error});
+      continue;
+    }
     auto* from = packed_.data();
     for (auto& variable : contents.variables) {
       variable.data = from;

@@ -261,6 +261,44 @@ TEST_F(SessionTest, AFailedFileReachesEveryRankAtItsNextCall) {
   }
 }
 
+// A step that has waited on disk fails like any other, and those beside it have their own plans.
+TEST_F(SessionTest, AStepThatWasSpilledMayFail) {
+  for (const auto& variant : variants()) {
+    if (variant.servers == "none") continue;
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    run(variant, small(), [&](Session& session) {
+      OutputCase test(session.compute(), {4, 8, 8}, 1);
+      StreamOptions options{.when_full = WhenFull::spill, .wait_limit_s = 60};
+      options.output.buffered_files = 1;
+      Stream stream = session.open("fields", options);
+      int failures = 0;
+      const auto attempt = [&](auto&& call) {
+        for (int again = 0; again < 9; ++again) {
+          try {
+            return call();
+          } catch (const Error& error) {
+            EXPECT_EQ(error.sys_errno(), ENOENT) << error.what();
+            ++failures;
+          }
+        }
+      };
+      for (const char* name : {"a.h5", "missing/b.h5", "c.h5", "missing/d.h5", "e.h5"}) {
+        attempt([&] { stream.write(path(name), test.contents); });
+      }
+      attempt([&] { stream.finish(); });
+      EXPECT_EQ(failures, 2);
+      EXPECT_EQ(stream.statistics().failed, 2);
+      EXPECT_EQ(stream.statistics().complete, 3);
+    });
+    MPI_Barrier(comm.raw());
+    for (const char* name : {"a.h5", "c.h5", "e.h5"}) {
+      if (fs::exists(path(name))) {
+        EXPECT_EQ(OutputCase::wrong_items(comm, path(name), 0), 0) << name;
+      }
+    }
+  }
+}
+
 // A step of which the fields and both products fail: the error names all of them.
 TEST_F(SessionTest, AnErrorNamesAllThatFailedOfAStep) {
   for (const auto& variant : variants()) {
