@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A run that computes and writes one field a step: without output, with MPI-IO, and with
 // tailrace::Output, synchronous and hidden. The variants take turns within each repeat and do the
-// same amount of work, calibrated once, so whatever output takes from the processor is seen.
+// same amount of work, calibrated once, so whatever output takes from the processor is seen. The
+// cost of output is measured within the runs as well, of whose steps each has 16 stages. The limit
+// is a copy of the field in memory and a plain write of it to a new file, flushed.
 
 #include <unistd.h>
 
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/output_cost.hpp"
 #include "compute_step.hpp"
+#include "io_limit.hpp"
 #include "programs.hpp"
 #include "tailrace/output.hpp"
 
@@ -21,6 +26,10 @@ using tailrace::Comm;
 using tailrace::Layout;
 using tailrace::Output;
 using tailrace::OutputMode;
+using tailrace::OutputStatistics;
+using tailrace::app::OutputCost;
+
+constexpr int num_stages = 16;  // of a step; those without output are what the others are like
 
 /// The field: `n`^3 doubles, in slabs or pencils (whole along y, split along z and x, so that a
 /// rank's part is scattered over the file in short pieces).
@@ -47,7 +56,11 @@ struct WriteMethod {
   std::function<void(int)> write;
   std::function<void()> progress = [] {};
   std::function<void()> finish = [] {};
+  std::function<OutputStatistics()> statistics = {};  ///< what `Output` says; none of MPI-IO
   std::vector<double> seconds = {}, seen = {}, drain = {};
+  OutputStatistics before = {};   ///< of the first run, when buffers are made
+  OutputStatistics counted = {};  ///< calls, as far as the method does not count them
+  OutputCost cost = OutputCost();
 };
 
 class Bench {
@@ -62,8 +75,11 @@ class Bench {
         boxes_(layout_.boxes(comm.rank())),
         memory_(tailrace::Memory::dense(boxes_)),
         field_(static_cast<std::size_t>(memory_.num_items)),
+        copy_(field_.size()),
+        raw_(folder_ + "/bench_raw_" + std::to_string(comm.rank()), own_bytes()),
         work_(comm.raw(), {.seconds = args.real("compute-s", 0.7),
-                           .sleeps = args.text("compute", "work") == "sleep"}) {
+                           .sleeps = args.text("compute", "work") == "sleep",
+                           .stages = num_stages}) {
     for (std::size_t i = 0; i < field_.size(); ++i) field_[i] = bench::noise(i);
     variants_.push_back({"no output", true, [](int) {}});
     add_ours("tailrace, hidden", OutputMode::hidden, args);
@@ -72,13 +88,20 @@ class Bench {
   }
 
   void measure(int repeats) {
-    for (auto& variant : variants_) run(variant, 1);  // buffers are made at the first use
+    for (auto& variant : variants_) {
+      run(variant, 1);  // buffers are made at the first use
+      variant.before = statistics(variant);
+      variant.cost = OutputCost();
+      variant.cost.begin_step({variant.before});
+    }
+    copy_and_write_s();
     for (int i = 0; i < repeats; ++i) {
       for (auto& variant : variants_) {
         const RunTimes times = run(variant, steps_);
         variant.seconds.push_back(times.total_s);
         variant.seen.push_back(times.seen_s);
         variant.drain.push_back(times.drain_s);
+        limit_s_.push_back(copy_and_write_s());
       }
     }
   }
@@ -86,9 +109,11 @@ class Bench {
   void print(const std::string& compute) const {
     const double bytes = static_cast<double>(n_ * n_ * n_) * sizeof(double);
     for (const auto& variant : variants_) {
+      const Work work = work_of(variant);
+      const auto cost = cost_of(variant);
       if (comm_.rank() != 0) continue;
-      bench::JsonLine()
-          .text("entry", variant.name)
+      bench::JsonLine line;
+      line.text("entry", variant.name)
           .text("problem", shape_ + " data, " + std::to_string(n_) + "^3 double, " +
                                std::to_string(comm_.num_ranks()) + " ranks, " +
                                std::to_string(steps_) + " steps, compute: " + compute)
@@ -98,12 +123,64 @@ class Bench {
           .number("seen_s", bench::median(variant.seen))
           .number("drain_s", bench::median(variant.drain))
           .number("bytes_per_step", bytes)
-          .number("check", work_.check())
-          .print();
+          .number("check", work_.check());
+      if (&variant != variants_.data()) {
+        line.number("cost_fraction", cost.fraction())
+            .number("cost_spread", cost.spread_s / cost.run_s);
+      }
+      if (work.output_s) {
+        line.number("copy_and_write_s", *work.output_s)
+            .number("limit_s", bench::median(limit_s_))
+            .number("over_limit", *work.output_s / bench::median(limit_s_))
+            .number("writer_cpu_s", work.cpu_s);
+      }
+      line.print();
     }
   }
 
  private:
+  /// What `Output` did for a step.
+  struct Work {
+    std::optional<double> output_s;  ///< copied and wrote; the slowest rank
+    double cpu_s = 0;                ///< processor time of all writers
+  };
+
+  std::ptrdiff_t own_bytes() const { return std::ssize(field_) * std::ptrdiff_t{sizeof(double)}; }
+
+  OutputStatistics statistics(const WriteMethod& variant) const {
+    return variant.statistics ? variant.statistics() : variant.counted;
+  }
+
+  /// Collective.
+  Work work_of(const WriteMethod& variant) const {
+    if (!variant.statistics) return {};
+    const auto now = variant.statistics();
+    const auto& before = variant.before;
+    const double steps = static_cast<double>(now.steps - before.steps);
+    const double own_s = now.copy_s - before.copy_s + now.write_s - before.write_s;
+    return {bench::all_max(own_s) / steps,
+            bench::all_reduce(now.writer_cpu_s - before.writer_cpu_s, MPI_SUM) / steps};
+  }
+
+  /// The cost within all runs, on this rank.
+  tailrace::app::CostOfOutput cost_of(const WriteMethod& variant) const {
+    auto output = statistics(variant);
+    output.call_s -= variant.before.call_s;
+    double run_s = 0;
+    for (const double seconds : variant.seconds) run_s += seconds;
+    return variant.cost.cost({output}, run_s);
+  }
+
+  /// Copies the field and writes it to a new file, on all ranks at once. Collective.
+  double copy_and_write_s() {
+    if (comm_.rank() == 0) ::sync();
+    MPI_Barrier(comm_.raw());
+    const double start = bench::now_s();
+    std::memcpy(copy_.data(), field_.data(), static_cast<std::size_t>(own_bytes()));
+    const double copied_s = bench::now_s() - start;
+    return bench::all_max(copied_s + raw_.write_s({.call_bytes = 8 << 20}));
+  }
+
   std::string path(int step) const {
     return folder_ + "/bench_" + shape_ + "_" + std::to_string(step) + ".h5";
   }
@@ -128,7 +205,8 @@ class Bench {
                            contents.step = step;
                            output->write(path(step), contents);
                          },
-                         [output] { output->progress(); }, [output] { output->finish(); }});
+                         [output] { output->progress(); }, [output] { output->finish(); },
+                         [output] { return output->statistics(); }});
   }
 
   /// The standard way: one shared file, a file view of this rank's box, a collective write, a sync.
@@ -164,15 +242,28 @@ class Bench {
     MPI_Barrier(comm_.raw());
     const double start = bench::now_s();
     double seen = 0;
+    auto& cost = variant.cost;
     for (int step = 0; step < steps; ++step) {
-      work_.run(variant.progress);
-      MPI_Barrier(comm_.raw());  // the ranks of a simulation meet in every step, output or not
+      cost.begin_step({statistics(variant)});
+      work_.run([&] {
+        MPI_Barrier(comm_.raw());  // the ranks of a simulation meet in every step, output or not
+        cost.end_step();
+        cost.output(variant.progress);
+        cost.begin_step({statistics(variant)});
+      });
       const double before = bench::now_s();
-      variant.write(step);
-      seen += bench::now_s() - before;
+      cost.output([&] { variant.write(step); });
+      const double call_s = bench::now_s() - before;
+      if (&variant != variants_.data()) {
+        ++variant.counted.steps;
+        ++variant.counted.complete;
+        variant.counted.call_s += call_s;
+      }
+      seen += call_s;
     }
     const double loop_end = bench::now_s();
-    variant.finish();
+    cost.output(variant.finish);
+    cost.begin_step({statistics(variant)});  // the next run does not begin after a write
     const double end = bench::now_s();
     return {bench::all_max(end - start), bench::all_max(seen) / steps,
             bench::all_max(end - loop_end)};
@@ -185,7 +276,9 @@ class Bench {
   Layout layout_;
   std::vector<tailrace::Box> boxes_;
   tailrace::Memory memory_;
-  std::vector<double> field_;
+  std::vector<double> field_, copy_;
+  bench::Limit raw_;
+  std::vector<double> limit_s_;
   bench::ComputeStep work_;
   std::vector<std::unique_ptr<Output>> outputs_;
   std::vector<WriteMethod> variants_;

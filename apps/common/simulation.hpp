@@ -11,6 +11,7 @@
 #include "common/case_text.hpp"
 #include "common/command_line.hpp"
 #include "common/output_case.hpp"
+#include "common/output_cost.hpp"
 #include "common/progress.hpp"
 #include "common/run_folder.hpp"
 #include "common/stop_signal.hpp"
@@ -62,6 +63,7 @@ class Simulation {
   int signal_ = 0;              ///< that ended the time loop
   double wall_s_ = 0;           ///< of the time loop, with all output
   std::vector<double> step_s_;  ///< of the first steps
+  OutputCost output_cost_;
 
  private:
   std::int64_t max_steps_, num_steps_ = 0;

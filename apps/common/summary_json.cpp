@@ -52,8 +52,22 @@ Json output_costs(const std::string& mode, const std::string& servers,
           {"end_s", total.end_s},
           {"stall_s", total.stall_s()},
           {"write_s", total.write_s},
+          {"writer_cpu_s", total.writer_cpu_s},
           {"slowest_s", total.slowest_s},
           {"hidden_fraction", total.hidden_fraction()}};
+}
+
+Json json_of_cost(const CostOfOutput& cost, double writer_cpu_s) {
+  return {{"cost_s", cost.cost_s()},
+          {"cost_spread_s", cost.spread_s},
+          {"cost_fraction", cost.fraction()},
+          {"call_s", cost.call_s},
+          {"capture_s", cost.capture_s},
+          {"slower_s", cost.slower_s},
+          {"run_s", cost.run_s},
+          {"writer_cpu_s", writer_cpu_s},
+          {"steps", cost.steps},
+          {"steps_with_output", cost.steps_with_output}};
 }
 
 Json times_of_modes(const std::string& mode, double wall_s) {

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/output_cost.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/more/output_statistics.hpp"
 
@@ -28,6 +29,10 @@ Json step_times(const std::vector<double>& step_s);
 /// is none, synchronous, hidden or servers; `servers` is the session's description, "" without one.
 Json output_costs(const std::string& mode, const std::string& servers,
                   const OutputStatistics& total);
+
+/// `cost` with its sum (`cost_s`), the spread and the share of the run; null: not known.
+/// `writer_cpu_s` is that of all ranks.
+Json json_of_cost(const CostOfOutput& cost, double writer_cpu_s);
 
 /// `wall_s` as the time of `mode`, and null for the other modes, which comparisons of runs fill in.
 Json times_of_modes(const std::string& mode, double wall_s);

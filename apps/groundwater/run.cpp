@@ -75,6 +75,7 @@ class Run final : public app::Simulation {
   app::CheckpointSeries checkpoints_;
   std::vector<double> ponding_;  ///< deepest so far at own cells, by boundary [m]
   bool steady_found_ = false;
+  int iterations_ = 0;  ///< of Newton's method in the last step
 };
 
 /// Files of one of the layouts. Products are made of what the layout "cf" holds, whichever the
@@ -107,6 +108,7 @@ OutputStatistics together(const OutputStatistics& a, const OutputStatistics& b) 
           .room_s = a.room_s + b.room_s,
           .end_s = a.end_s + b.end_s,
           .write_s = a.write_s + b.write_s,
+          .writer_cpu_s = a.writer_cpu_s + b.writer_cpu_s,
           .written_bytes = a.written_bytes + b.written_bytes,
           .writes = a.writes + b.writes,
           .opens = a.opens + b.opens,
@@ -279,16 +281,19 @@ void Run::leave_step() {
 }
 
 void Run::after_step(const StepOutcome& outcome) {
+  iterations_ = outcome.iterations;
   const auto line = fmt::format("{:8d} {:12.6g} {:11.5g} {:12.5g} {:9.2g} {:6d} {:6d}", clock_.step,
                                 clock_.time, clock_.dt, outcome.storage, outcome.relative_error(),
                                 outcome.iterations, outcome.linear_iterations);
   progress_.table("    step         time     next dt      storage   balance Newton linear",
                   line.c_str());
-  write_fields(false);
+  output_cost_.output([&] {
+    write_fields(false);
+    fields_.progress();
+    pflotran_fields_.progress();
+  });
   const auto every = case_.checkpoint.every;
-  if (every > 0 && clock_.step % every == 0) write_state();
-  fields_.progress();
-  pflotran_fields_.progress();
+  if (every > 0 && clock_.step % every == 0) output_cost_.other([&] { write_state(); });
   checkpoints_.progress();
 }
 
@@ -363,24 +368,29 @@ std::vector<FlowTerm> Run::most_ponding() const {
 
 void Run::advance() {
   const double start = now_s();
-  if (first_step_ < 0 && !case_.flow.steady) write_fields(true);
+  if (first_step_ < 0 && !case_.flow.steady) output_cost_.output([&] { write_fields(true); });
   while (!ended()) {
     const double before = now_s();
+    output_cost_.begin_step({fields_.statistics(), pflotran_fields_.statistics()},
+                            {checkpoints_.statistics()});
     if (case_.flow.steady && !steady_found_) {
       find_steady();
     } else {
       take_step();
     }
     note_step(now_s() - before);
+    output_cost_.end_step(iterations_);
     progress_.step({clock_.step, clock_.time, clock_.dt, mean_step_s(),
                     fields_.statistics().hidden_s() + pflotran_fields_.statistics().hidden_s()},
                    NAN, ended());
   }
   require_steady();
   if (signal_ != 0 || case_.checkpoint.at_end) write_state();
-  if (signal_ == 0) write_fields(true);
-  fields_.finish();
-  pflotran_fields_.finish();
+  output_cost_.output([&] {
+    if (signal_ == 0) write_fields(true);
+    fields_.finish();
+    pflotran_fields_.finish();
+  });
   checkpoints_.finish();
   wall_s_ = now_s() - start;
 }
@@ -408,6 +418,7 @@ void Run::conclude() {
   summary.cell_counts = cells_.counts;
   summary.cell_read_s = cells_.read_s;
   summary.output = together(fields_.statistics(), pflotran_fields_.statistics());
+  summary.output_cost = output_cost_.cost({summary.output}, wall_s_);
   summary.ponding = most_ponding();
   if (comm_.rank() == 0) {
     for (const auto& [name, depth] : summary.ponding) {

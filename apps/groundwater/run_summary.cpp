@@ -93,6 +93,7 @@ void write_summary(const Comm& comm, const std::string& folder, const RunSummary
   json["worst_relative_balance"] = summary.worst_balance;
   json["worst_relative_species_balance"] = summary.worst_species_balance;
   json["output"] = app::output_costs(summary.output_mode, summary.servers, total);
+  json["output_cost"] = app::json_of_cost(summary.output_cost, total.writer_cpu_s);
   json["hidden_fraction"] = none ? NAN : total.hidden_fraction();
   json["stall_s"] = total.stall_s();
   json["times_s"] = app::times_of_modes(summary.output_mode, summary.wall_s);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/output_cost.hpp"
 #include "flow.hpp"
 #include "flow_solver.hpp"
 #include "reactive.hpp"
@@ -35,6 +36,7 @@ struct RunSummary {
   InputStatistics cell_counts;
   double cell_read_s = 0;
   OutputStatistics output;
+  app::CostOfOutput output_cost;  ///< for this rank
 };
 
 /// Writes FOLDER/summary.json. Collective, blocking. Throws `Errc::io` on all ranks.

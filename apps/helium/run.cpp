@@ -50,6 +50,7 @@ class Run final : public app::Simulation {
   void take_step();
   void absorb();
   void take_observables();
+  void write_fields(bool always);
   void write_checkpoint();
   double time() const { return static_cast<double>(state_.step) * steps_.length; }
 
@@ -155,6 +156,8 @@ void Run::absorb() {
 void Run::take_step() {
   const Region region("step");
   stop_.start(!std::isfinite(state_.norm_squared));
+  output_cost_.begin_step({density_.files().statistics(), electrons_.files().statistics()},
+                          {checkpoints_.statistics()});
   const double start = now_s();
   const double middle = time() + steps_.length / 2;
   const double field = coupling_ == Coupling::length
@@ -168,14 +171,17 @@ void Run::take_step() {
   ++state_.step;
   if (!absorber_.empty()) state_.norm_squared = -1;  // measured when it is wanted
   note_step(now_s() - start);
+  output_cost_.end_step(propagator_.last_order());
   worst_error_ = std::max(worst_error_, propagator_.last_error());
   most_order_ = std::max(most_order_, propagator_.last_order());
   signal_ = stop_.finish();
   if (signal_ == StopSignal::trouble) {
     throw Error(Errc::internal, fmt::format("the wave is not finite at step {}", state_.step));
   }
-  density_.files().progress();
-  electrons_.files().progress();
+  output_cost_.output([&] {
+    density_.files().progress();
+    electrons_.files().progress();
+  });
   checkpoints_.progress();
 }
 
@@ -205,6 +211,13 @@ void Run::take_observables() {
           .c_str());
 }
 
+void Run::write_fields(bool always) {
+  output_cost_.output([&] {
+    density_.write(observer_, wave_, state_.step, time(), always);
+    electrons_.write(wave_, state_.step, time(), always);
+  });
+}
+
 void Run::write_checkpoint() {
   if (checkpoints_.has(state_.step)) return;
   const Region region("checkpoint");
@@ -222,25 +235,25 @@ void Run::advance() {
   progress_.say(said.c_str());
   const double start = now_s();
   take_observables();
-  density_.write(observer_, wave_, state_.step, time(), false);
-  electrons_.write(wave_, state_.step, time(), false);
+  write_fields(false);
   while (!ended()) {
     take_step();
     const bool last = ended();
     const bool line = last || state_.step % case_.observables.every == 0;
-    if (line) take_observables();
+    if (line) output_cost_.other([&] { take_observables(); });
     progress_.step(
         {state_.step, time(), steps_.length, mean_step_s(),
          density_.files().statistics().hidden_s() + checkpoints_.statistics().hidden_s()},
         now_.energy, line);
-    density_.write(observer_, wave_, state_.step, time(), last && signal_ == 0);
-    electrons_.write(wave_, state_.step, time(), last && signal_ == 0);
+    write_fields(last && signal_ == 0);
     const auto every = case_.checkpoint.every;
-    if (every > 0 && state_.step % every == 0) write_checkpoint();
+    if (every > 0 && state_.step % every == 0) output_cost_.other([&] { write_checkpoint(); });
   }
   if (signal_ != 0 || case_.checkpoint.at_end) write_checkpoint();
-  density_.files().finish();
-  electrons_.files().finish();
+  output_cost_.output([&] {
+    density_.files().finish();
+    electrons_.files().finish();
+  });
   checkpoints_.finish();
   wall_s_ = now_s() - start;
 }
@@ -261,6 +274,7 @@ void Run::conclude() {
   summary.density = density_.files().statistics();
   summary.electrons = electrons_.files().statistics();
   summary.checkpoints = checkpoints_.statistics();
+  summary.output_cost = output_cost_.cost({summary.density, summary.electrons}, wall_s_);
   summary.last_checkpoint = checkpoints_.last();
   summary.stopped_by = stopped_by(summary.steps, "end");
   write_summary(comm_, folder_, summary);

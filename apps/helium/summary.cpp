@@ -106,6 +106,8 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   json["output"] = app::output_costs(summary.output_mode, summary.servers, density);
   json["electrons"] = app::output_costs(summary.output_mode, summary.servers, electrons);
   json["checkpoints"] = app::output_costs(summary.output_mode, summary.servers, checkpoints);
+  json["output_cost"] =
+      app::json_of_cost(summary.output_cost, density.writer_cpu_s + electrons.writer_cpu_s);
   json["times_s"] = app::times_of_modes(summary.output_mode, summary.wall_s);
   json["last_checkpoint"] = app::text_or_null(summary.last_checkpoint);
   json["stopped_by"] = app::text_or_null(summary.stopped_by);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "case.hpp"
+#include "common/output_cost.hpp"
 #include "krylov.hpp"
 #include "observables.hpp"
 #include "tailrace/more/output_statistics.hpp"
@@ -32,6 +33,7 @@ struct Summary {
   double worst_error = 0;
   std::string output_mode = {}, servers = {};
   OutputStatistics density = {}, electrons = {}, checkpoints = {};  ///< of this rank
+  app::CostOfOutput output_cost = {};  ///< of densities and electrons, for this rank
   std::string stopped_by = "end", last_checkpoint = {};
 };
 

@@ -32,6 +32,7 @@ class CheckpointWriter {
   void progress() { files_.progress(); }
   void finish() { files_.finish(); }
   const std::string& last() const { return files_.last(); }
+  OutputStatistics statistics() const { return files_.statistics(); }
 
  private:
   FileContents contents(NavierStokes<Real>& flow, const RunState& state) const;

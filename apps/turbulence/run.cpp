@@ -139,16 +139,20 @@ void Run<Real>::take_step(double dt) {
   const Region region("step");
   fields_.before_step(flow_);
   stop_.start(!flow_.was_finite());  // of the step before: the answer takes no time of its own
+  output_cost_.begin_step({fields_.statistics()}, {checkpoints_.statistics()});
   const double start = now_s();
   forcing_.before_step(flow_, dt);
   flow_.step(dt);
   forcing_.after_step(flow_, dt);
   note_step(now_s() - start);
+  output_cost_.end_step(0, fields_.has_caught());
   signal_ = stop_.finish();
   if (signal_ == StopSignal::trouble) refuse_blown_up();
-  // Nothing that is not finite goes to a file.
-  if (fields_.has_caught() && !flow_.was_finite_everywhere()) refuse_blown_up();
-  fields_.after_step(flow_);
+  output_cost_.output([&] {
+    // Nothing that is not finite goes to a file.
+    if (fields_.has_caught() && !flow_.was_finite_everywhere()) refuse_blown_up();
+    fields_.after_step(flow_);
+  });
   checkpoints_.progress();
   if (case_.time.courant > 0) courant_rate_ = flow_.courant_rate();
 }
@@ -205,8 +209,10 @@ template <class Real>
 void Run<Real>::finish_output(int signal) {
   const Region region("last output");
   if (signal != 0 || case_.checkpoint.at_end) write_checkpoint();
-  fields_.write_last(flow_, signal == 0);
-  fields_.finish();
+  output_cost_.output([&] {
+    fields_.write_last(flow_, signal == 0);
+    fields_.finish();
+  });
   checkpoints_.finish();
 }
 
@@ -229,11 +235,11 @@ void Run<Real>::advance() {
     const auto step = flow_.step_number();
     const bool last = ended();
     const bool line = last || step % case_.statistics.every == 0;
-    if (line) take_statistics(dt);
+    if (line) output_cost_.other([&] { take_statistics(dt); });
     progress_.step({step, flow_.time(), dt, mean_step_s(), fields_.statistics().hidden_s()},
                    energy_, line);
     const auto every = case_.checkpoint.every;
-    if (every > 0 && step % every == 0) write_checkpoint();
+    if (every > 0 && step % every == 0) output_cost_.other([&] { write_checkpoint(); });
   }
   finish_output(signal_);
   wall_s_ = now_s() - start;
@@ -268,6 +274,7 @@ void Run<Real>::conclude() {
   summary.step_s = step_s_;
   std::tie(summary.output_mode, summary.servers) = app::kind_of_output(case_.output, session_);
   summary.output = fields_.statistics();
+  summary.output_cost = output_cost_.cost({summary.output}, wall_s_);
   summary.memory_bytes = flow_.memory_bytes() + kernel_.memory_bytes() + fields_.memory_bytes();
   summary.field_bytes =
       flow_.transform().physical_box().num_items() * static_cast<std::ptrdiff_t>(sizeof(Real));

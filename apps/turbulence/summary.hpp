@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/output_cost.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/more/fused.hpp"
 #include "tailrace/more/output_statistics.hpp"
@@ -26,6 +27,7 @@ struct Summary {
   std::vector<double> step_s;  ///< seconds of each step of this run
   std::string output_mode;
   OutputStatistics output;              ///< of this rank
+  app::CostOfOutput output_cost;        ///< for this rank
   std::string servers;                  ///< what the session says of itself; "" without one
   std::ptrdiff_t memory_bytes = 0;      ///< arrays of this rank
   std::ptrdiff_t field_bytes = 0;       ///< one physical field of this rank

@@ -68,6 +68,7 @@ nb::dict statistics_of(const Statistics& statistics) {
   TAILRACE_FIELD(room_s);
   TAILRACE_FIELD(end_s);
   TAILRACE_FIELD(write_s);
+  TAILRACE_FIELD(writer_cpu_s);
   TAILRACE_FIELD(io_s);
   TAILRACE_FIELD(move_s);
   TAILRACE_FIELD(slowest_s);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,10 @@
 #include <vector>
 
 namespace tailrace {
+
+namespace {
+thread_local double cpu_s_of_helpers = 0;
+}
 
 std::thread start_thread(std::function<void()> body) {
   sigset_t all, before;
@@ -69,6 +74,7 @@ void Worker::loop() {
 void parallel_for(std::ptrdiff_t count, int threads,
                   const std::function<void(std::ptrdiff_t)>& action) {
   std::atomic<std::ptrdiff_t> next{0};
+  std::atomic<double> helped_s{0};
   std::mutex mutex;
   std::exception_ptr failure;
   const auto work = [&] {
@@ -83,11 +89,22 @@ void parallel_for(std::ptrdiff_t count, int threads,
   {
     std::vector<std::jthread> helpers;
     for (std::ptrdiff_t t = 1; t < std::min<std::ptrdiff_t>(threads, count); ++t) {
-      helpers.emplace_back(work);
+      helpers.emplace_back([&] {
+        work();
+        helped_s += cpu_s_of_thread();
+      });
     }
     work();
   }
+  cpu_s_of_helpers += helped_s;
   if (failure) std::rethrow_exception(failure);
+}
+
+double cpu_s_of_thread() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) +
+         cpu_s_of_helpers;
 }
 
 }  // namespace tailrace

@@ -41,4 +41,8 @@ class Worker {
 void parallel_for(std::ptrdiff_t count, int threads,
                   const std::function<void(std::ptrdiff_t)>& action);
 
+/// Processor time [s] of the calling thread, and of the threads that have helped it in
+/// `parallel_for`. Local.
+double cpu_s_of_thread();
+
 }  // namespace tailrace

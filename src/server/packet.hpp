@@ -56,6 +56,7 @@ struct Notice {
   std::int32_t code = 0;    ///< Errc
   std::int32_t sys_errno = 0;
   double write_s = 0;          ///< busiest server
+  double cpu_s = 0;            ///< processor time of the only server; NaN of several
   std::int64_t bytes = 0;      ///< written, all servers
   double seconds = 0;          ///< from the last client's handing over to the end
   char text[text_bytes] = {};  ///< ends in a zero

@@ -409,6 +409,7 @@ void PutStream::advance() {
     end_step({.number = job->number,
               .failure = job->outcome.failure,
               .write_s = job->outcome.own_seconds,
+              .cpu_s = job->cpu_s,
               .seconds = job->ended_s - job->handed_s,
               .written_bytes = job->outcome.own_bytes});
   }

@@ -170,6 +170,7 @@ void ServedStream::advance() {
   while (client_.take_notice(number_of_stream_, told)) {
     const auto& notice = told.notice;
     Ended ended{.number = notice.number, .write_s = notice.write_s, .seconds = notice.seconds};
+    if (client_.team().client == 0) ended.cpu_s = notice.cpu_s;
     if (notice.kind == Notice::Kind::failed) {
       ended.failure = Error(static_cast<Errc>(notice.code), told.text, notice.sys_errno);
     } else if (client_.team().client == 0) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -269,6 +270,7 @@ void Server::State::end(const Job& job) {
   notice.number = job.key.number;
   notice.bytes = job.outcome.bytes;
   notice.write_s = job.outcome.seconds;
+  notice.cpu_s = job.files->size() == 1 ? job.cpu_s : std::nan("");
   notice.seconds = now_s() - job.first_s;
   std::string text;
   if (const auto& failure = job.outcome.failure) {

@@ -8,6 +8,22 @@
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
+namespace {
+
+/// Adds the processor time of its thread, while it lives, to that of a job.
+class JobCpuTime {
+ public:
+  explicit JobCpuTime(StepJob& job) : job_(job) {}
+  ~JobCpuTime() { job_.cpu_s += cpu_s_of_thread() - start_s_; }
+  JobCpuTime(const JobCpuTime&) = delete;
+  JobCpuTime& operator=(const JobCpuTime&) = delete;
+
+ private:
+  StepJob& job_;
+  double start_s_ = cpu_s_of_thread();
+};
+
+}  // namespace
 
 void StepLoop::start(const std::shared_ptr<StepJob>& job, std::function<void()> ended) {
   const bool has_products = !job->options->products.empty();
@@ -40,6 +56,7 @@ FileSettings StepLoop::file_settings(const StepJob& job) {
 
 // Products are made by all members together.
 void StepLoop::make_products(StepJob& job) {
+  const JobCpuTime counted(job);
   std::vector<Pipeline::Result> results;
   std::vector<Pipeline::Failure> failures;
   const auto failure = failure_of([&] {
@@ -56,6 +73,7 @@ void StepLoop::make_products(StepJob& job) {
 
 // What nobody will ask about must not go unseen.
 void StepLoop::write(StepJob& job) {
+  const JobCpuTime counted(job);
   job.outcome.add(write_files(job.outputs, *job.options, *job.files));
   job.outputs.clear();
   if (job.files->rank() != 0) return;

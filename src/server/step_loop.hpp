@@ -29,6 +29,7 @@ struct StepJob {
   std::vector<StepOutput> outputs;         ///< of its variables; products add theirs
   Step step;                               ///< with its parts, if it has products
   Outcome outcome;
+  double cpu_s = 0;  ///< processor time of its products and files on this member
 };
 
 /// What becomes of the steps of a stream, whoever writes it: products are made, then files are

@@ -301,6 +301,7 @@ void Stream::State::end_step(Ended told) {
   if (handed == under_way_.end()) return;
   const double passed_s = now_s() - handed->handed_s;
   statistics_.write_s += told.write_s;
+  statistics_.writer_cpu_s += told.cpu_s;
   statistics_.written_bytes += told.written_bytes;
   if (told.failure) {
     ++statistics_.failed;

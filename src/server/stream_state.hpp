@@ -82,6 +82,7 @@ class Stream::State {
     std::int64_t number = 0;
     std::optional<Error> failure = {};
     double write_s = 0;
+    double cpu_s = 0;
     double seconds = 0;  ///< from its handing over to its end
     std::int64_t written_bytes = 0;
   };

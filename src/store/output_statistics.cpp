@@ -60,6 +60,7 @@ OutputStatistics OutputStatistics::over_ranks(const Comm& comm) const {
   S all = *this;
   reduce_members<double>(all, comm, MPI_DOUBLE, MPI_MAX, &S::run_s, &S::call_s, &S::agree_s,
                          &S::copy_s, &S::room_s, &S::end_s, &S::write_s, &S::slowest_s);
+  reduce_members<double>(all, comm, MPI_DOUBLE, MPI_SUM, &S::writer_cpu_s);
   if (slowest_s < all.slowest_s) all.slowest_step = -1;
   reduce_members<std::int64_t>(all, comm, MPI_INT64_T, MPI_MAX, &S::steps, &S::complete,
                                &S::dropped, &S::thinned, &S::lowered, &S::spilled, &S::failed,

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run that writes a field per step: without output, hidden, synchronous, and by MPI-IO.
 
-The driver runs all in turn with the same work. With ``--throttle`` the files go to a slow disk
-in memory that is set up before and removed afterwards (root needed).
+The driver runs all in turn with the same work, and measures within each run what output costs it
+(`cost_fraction`, `cost_spread`). `over_limit` is the time to copy and write a field, over that of a
+copy in memory and a plain write to a new file, flushed, measured between the runs.
+
+With ``--throttle`` the files go to a slow disk in memory that is set up before and removed
+afterwards (root needed).
 """
 
 from tailrace.benchmarks import slow_disk

@@ -7,7 +7,7 @@ import os
 import shlex
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from tailrace.launch.interrupts import ended_by_interrupts
 from tailrace.launch.machine_load import num_cores
 from tailrace.programs import find_case
 from tailrace.progress import Parts, duration
+from tailrace.runs.output_cost import COSTS_WITHIN, CostWithin, typical
 from tailrace.runs.output_modes import MODES, Round, cost_of, doubts, run_rounds, run_to_end
 from tailrace.runs.simulation import Job, check_run_dir, default_run_dir
 
@@ -89,12 +90,25 @@ def complete_summary(folder: Path, rounds: list[Round], reasons: list[str]) -> N
     summary["times_s"] = {mode: statistics.median(values) for mode, values in times.items()}
     summary["times_all_s"] = times
     summary["times_doubts"] = reasons
+    summary[COSTS_WITHIN] = {mode: asdict(cost) for mode, cost in costs_within(rounds).items()}
     write_whole(path, json.dumps(summary, indent=2) + "\n")
+
+
+def costs_within(rounds: list[Round]) -> dict[str, CostWithin]:
+    """Return what each kind of output cost, as the runs have measured it within themselves."""
+    found = {}
+    for mode in MODES:
+        pieces = [one[mode].within for one in rounds]
+        cost = typical([piece for piece in pieces if piece])
+        if cost and mode != "none":
+            found[mode] = cost
+    return found
 
 
 def show(console: Console, rounds: list[Round], reasons: list[str]) -> None:
     """Print the times as a table, and what they say."""
     table = Table(title="Seconds of a piece", title_justify="left", title_style="bold")
+    within = costs_within(rounds)
     for name in ("output", "median", "min", "max", "cost", "of pairs"):
         table.add_column(name, justify="left" if name == "output" else "right")
     for mode in MODES:
@@ -107,11 +121,13 @@ def show(console: Console, rounds: list[Round], reasons: list[str]) -> None:
         figures = (statistics.median(times), min(times), max(times))
         table.add_row(mode, *(f"{value:.2f}" for value in figures), *words)
     console.print(table)
+    for mode, cost_within in within.items():
+        typer.echo(f"Cost of {mode} output, measured within the runs: {cost_within.text()}")
     if reasons:
         typer.echo(
-            "The machine was too busy to tell what output costs: "
+            "The machine was too busy to compare whole runs: "
             + "; ".join(reasons)
-            + ". Repeat it when the machine is idle."
+            + ("." if within else ". Repeat it when the machine is idle.")
         )
 
 
@@ -250,5 +266,6 @@ def demo(
         save_picture(run, picture)
         typer.echo(f"Picture: {picture}", err=as_json)
     if as_json:
-        times = {key: value for key, value in run.summary.items() if key.startswith("times_")}
+        keys = (*(key for key in run.summary if key.startswith("times_")), COSTS_WITHIN)
+        times = {key: run.summary[key] for key in keys}
         typer.echo(json.dumps({"folder": str(folder), "report": str(page), **times}, indent=2))

@@ -7,6 +7,7 @@ from typing import Any
 from tailrace.planning.quantities import amount_text, seconds_text
 from tailrace.report.application import application_of
 from tailrace.runs.folder import Run
+from tailrace.runs.output_cost import cost_within
 
 ENDS = {
     "end": "at time.end",
@@ -118,6 +119,27 @@ def _output(output: object) -> str:
         _seconds(output, "write_s", "writing took {}"),
     ]
     return "; ".join(part for part in parts if part)
+
+
+def cost_sentence(summary: dict[str, Any]) -> str:
+    """Return what output cost the run, measured within it; "" of a run without output."""
+    cost = _dict(summary.get("output_cost"))
+    if not cost.get("steps_with_output"):
+        return ""
+    within = cost_within(summary)
+    if within is None:
+        calls = _seconds(cost, "call_s", "The run spent {} in output calls.")
+        return f"{calls} The whole cost is not known: too few steps were without output.".strip()
+    slower_s = _number(cost, "slower_s") or 0.0
+    than = f"{seconds_text(abs(slower_s))} {'more' if slower_s >= 0 else 'less'} than the others"
+    parts = [
+        _seconds(cost, "call_s", "{} in output calls"),
+        _seconds(cost, "capture_s", "{} of other work for output"),
+        f"steps with output took {than}",
+    ]
+    text = f"Output cost {within.text().replace(' (', ' of the run (', 1)}: "
+    text += ", ".join(part for part in parts if part) + "."
+    return text + _seconds(cost, "writer_cpu_s", " The writers used {} of processor time.")
 
 
 def _memory(summary: dict[str, Any]) -> str:

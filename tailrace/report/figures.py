@@ -75,9 +75,12 @@ def draw_output_times(
     axes: Axes,
     times_s: Mapping[str, float],
     all_s: Mapping[str, Sequence[float]],
-    doubtful: bool = False,
+    costs: Mapping[str, float],
 ) -> None:
-    """Draw a bar for each output mode, a line from its shortest to its longest run, its cost."""
+    """Draw a bar for each output mode, a line from its shortest to its longest run, its cost.
+
+    `costs` are shares of the run, of the modes whose cost is known.
+    """
     modes = [mode for mode in ("none", "hidden", "servers", "synchronous") if times_s.get(mode)]
     values = [float(times_s[mode]) for mode in modes]
     base = float(times_s.get("none") or 0.0)
@@ -91,8 +94,8 @@ def draw_output_times(
         if len(runs) > 1:
             axes.plot([min(runs), max(runs)], [row, row], color=INK, linewidth=1.0, marker="|")
         text = f"{value:.2f} s"
-        if base and mode != "none" and not doubtful:
-            text += f"  ({100 * (value / base - 1):+.1f} %)"
+        if mode != "none" and mode in costs:
+            text += f"  ({100 * costs[mode]:+.1f} %)"
         axes.text(max(*runs, base), row, f"  {text}", va="center", fontsize=9, fontweight="bold")
     axes.set_yticks(range(len(modes)), [MODE_TEXT[m] for m in modes])
     axes.tick_params(axis="y", length=0, labelsize=9, labelcolor=INK)

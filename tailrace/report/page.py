@@ -15,12 +15,13 @@ from tailrace.files import require_writable, save_figure
 from tailrace.progress import working
 from tailrace.report import figures
 from tailrace.report.application import application_of
-from tailrace.report.facts import LESS_THAN_ASKED, facts
+from tailrace.report.facts import LESS_THAN_ASKED, cost_sentence, facts
 from tailrace.report.html import fill, picture, png
 from tailrace.report.profile_page import parts
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
 from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
 from tailrace.runs.folder import Run, load_run
+from tailrace.runs.output_cost import costs_of_modes
 
 
 def run_page(run: Path, path: Path) -> str:
@@ -48,6 +49,7 @@ def render(run: Run) -> str:
         activity_rows=list(_activity_rows(by_track)),
         activities=[(name, ACTIVITY_COLOURS[name]) for name in ACTIVITIES],
         output=_output_picture(run),
+        output_cost=cost_sentence(run.summary),
         sections=list(application_of(run).sections(run)),
         rounds=len(all_times(run).get("none", [])),
         doubts=doubts(run),
@@ -94,7 +96,13 @@ def _output_picture(run: Run) -> Markup | None:
 
 
 def _draw_times(axes: Axes, run: Run) -> None:
-    figures.draw_output_times(axes, output_times(run), all_times(run), bool(doubts(run)))
+    costs = {mode: cost.fraction for mode, cost in costs_of_modes(run.summary).items()}
+    if not doubts(run):
+        times = output_times(run)
+        base = times.get("none")
+        whole = {mode: seconds / base - 1 for mode, seconds in times.items()} if base else {}
+        costs = {**whole, **costs}
+    figures.draw_output_times(axes, output_times(run), all_times(run), costs)
 
 
 def output_times(run: Run) -> dict[str, float]:
@@ -120,13 +128,16 @@ def doubts(run: Run) -> str:
 def cards(run: Run) -> Iterable[tuple[str, str]]:
     """Yield the few figures at the top of the page: text and what it means."""
     times = output_times(run)
-    if times.get("none") and doubts(run):
-        yield "?", "cost of output: the machine was too busy to tell"
-    elif times.get("none"):
-        for mode in ("hidden", "servers", "synchronous"):
-            if mode in times:
-                cost = 100 * (times[mode] / times["none"] - 1)
-                yield f"{cost:+.1f} %", f"cost of {mode} output"
+    costs = costs_of_modes(run.summary)
+    for mode in ("hidden", "servers", "synchronous"):
+        if mode in costs:
+            cost = costs[mode]
+            known = f"({100 * cost.low:.1f} to {100 * cost.high:.1f} %), measured within the run"
+            yield f"{100 * cost.fraction:.1f} %", f"cost of {mode} output {known}"
+        elif times.get("none") and mode in times and not doubts(run):
+            yield f"{100 * (times[mode] / times['none'] - 1):+.1f} %", f"cost of {mode} output"
+    if times.get("none") and doubts(run) and not costs:
+        yield "?", "cost of output: the machine was too busy to compare whole runs"
     hidden = run.summary.get("hidden_fraction")
     if isinstance(hidden, int | float):
         words = "of the writing was hidden"

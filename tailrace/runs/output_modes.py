@@ -4,6 +4,7 @@
 The pieces of a round follow each other closely, so what changes slowly on the machine changes all
 of them; a cost is the median of the ratios within the rounds. What others use of the machine
 meanwhile is measured too: on a busy machine such ratios say nothing, and that is what is said.
+Each run also measures within itself what output costs (`output_cost`).
 """
 
 import json
@@ -16,6 +17,7 @@ from typing import Any
 
 from tailrace.errors import TailraceError
 from tailrace.launch.machine_load import Share, between, sample
+from tailrace.runs.output_cost import CostWithin, cost_within
 from tailrace.runs.simulation import Job, run_job
 
 # The settings of each kind of output.
@@ -32,10 +34,11 @@ SPREAD = 0.1  # of the runs without output
 
 @dataclass(frozen=True)
 class Piece:
-    """One run: the seconds of its time loop, and what others used meanwhile."""
+    """One run: the seconds of its time loop, what others used meanwhile, and its cost of output."""
 
     seconds: float
     share: Share | None
+    within: CostWithin | None = None
 
 
 Round = dict[str, Piece]
@@ -71,7 +74,7 @@ def _run_piece(job: Job, mode: str, where: Path) -> Piece:
     title = f"{mode} output" if mode != "none" else "no output"
     before = sample()
     run_to_end(job, where, [*MODES[mode]], title)
-    return Piece(seconds_of(where, mode), between(before, sample()))
+    return Piece(seconds_of(where, mode), between(before, sample()), cost_within(_summary(where)))
 
 
 def run_to_end(job: Job, where: Path, settings: list[str], title: str) -> None:

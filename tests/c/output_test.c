@@ -165,6 +165,7 @@ void test_output(const tailrace_comm* comm, const char* folder) {
     tailrace_output_statistics seen;
     OK(tailrace_output_get_statistics(output, &seen));
     CHECK(seen.complete == 1 && seen.stall_s <= seen.call_s && seen.call_s > 0);
+    CHECK(this_rank != 0 || seen.writer_cpu_s > 0);
     /* One rank's array of a wrong size: refused on all. */
     OK(tailrace_contents_variable(contents, "u", TAILRACE_FLOAT64, layout, NULL, u,
                                   this_rank == 0 ? num_items - 1 : num_items));

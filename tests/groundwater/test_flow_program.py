@@ -118,6 +118,10 @@ def test_servers_write_the_same(tmp_path: Path) -> None:
         f"output.products={product}",
     )
     assert summary["output"]["mode"] == "servers"
+    cost = summary["output_cost"]
+    assert (cost["steps"], cost["run_s"]) == (summary["steps"], summary["wall_s"])
+    assert cost["call_s"] > 0
+    assert cost["capture_s"] > 0  # the fields are computed for the file
     head = last_fields(plain)["head"]
     path = next((served / "fields").glob("*.h5"))
     with xarray.open_dataset(path, engine="h5netcdf") as data:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import h5py
@@ -48,6 +49,15 @@ def test_a_checkpoint_is_read_in_ten_lines(whole: Path) -> None:
     with h5py.File(sorted((whole / "fields").glob("*.h5"))[-1]) as file:
         assert np.allclose(file["density"][:], density, rtol=1e-12, atol=1e-300)
         assert file["r1"][0] == pytest.approx(0.3)
+
+
+def test_the_cost_of_output_is_measured(whole: Path) -> None:
+    summary = json.loads((whole / "summary.json").read_text())
+    cost = summary["output_cost"]
+    assert (cost["steps"], cost["run_s"]) == (summary["steps"], summary["wall_s"])
+    assert cost["call_s"] == pytest.approx(summary["output"]["call_s"], rel=1e-12)
+    assert cost["capture_s"] > 0  # the densities are computed for the files
+    assert 0 < cost["steps_with_output"] <= cost["steps"]
 
 
 def test_observables_and_norm(whole: Path) -> None:

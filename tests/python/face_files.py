@@ -32,6 +32,7 @@ def case_files() -> None:
             output.finish()
             assert output.last_complete == str(path)
             assert output.statistics["call_s"] > 0
+            assert (output.statistics["writer_cpu_s"] > 0) is (COMM.rank == 0)  # cb_nodes
         with h5py.File(path) as file:
             assert (file["u"][...] == whole()).all(), mode
             assert (file["n"][...] == whole("int16")).all()

@@ -220,6 +220,27 @@ def test_a_tiny_bench_writes_the_agreed_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(
+    not is_built("tailrace-bench"),
+    reason="the drivers are not built",
+)
+def test_a_tiny_bench_of_output(tmp_path: Path) -> None:
+    path = tmp_path / "output.json"
+    words = ["--n", "16", "--ranks", "1", "--rounds", "2", "--steps", "3", "--compute-s", "0.02"]
+    words += ["--folder", str(tmp_path / "files"), "--json", str(path)]
+    result = CliRunner().invoke(app, ["bench", "output", *words])
+    assert result.exit_code == 0, result.output
+    rows = json.loads(path.read_text())["rows"]
+    assert len(rows) == 8  # of two shapes
+    for row in rows:
+        with_output = row["entry"] != "no output"
+        assert ("cost_fraction" in row) is with_output
+        assert ("over_limit" in row) is (with_output and row["ours"])
+        if "over_limit" in row:
+            assert row["copy_and_write_s"] > 0 and row["limit_s"] > 0 and row["writer_cpu_s"] > 0
+    assert not list((tmp_path / "files").glob("bench_raw*"))
+
+
+@pytest.mark.skipif(
     find_driver("dense_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
     reason="the drivers are not built",
 )

@@ -75,14 +75,45 @@ def test_a_busy_machine_gives_no_figures_as_facts(
 ) -> None:
     done = run_demo(monkeypatch, "--repeats", "2", others=others, stolen=stolen)
     assert done.exit_code == 0, done.output
-    assert "The machine was too busy to tell what output costs: " + reason in done.stdout
+    assert "The machine was too busy to compare whole runs: " + reason in done.stdout
+    assert "Repeat it when the machine is idle." in done.stdout
     page = (stage / "out" / "report.html").read_text()
-    assert "The machine was too busy to tell what output costs" in page
+    assert "The machine was too busy to compare whole runs" in page
     assert reason in page
     assert "+5.0 %" not in page
     assert "+50.0 %" not in page
     assert "90 %" not in page
     assert "of the writing was hidden: the machine was too busy to tell" in page
+
+
+def test_costs_within_the_runs_are_told_on_a_busy_machine(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs differ by more than output costs; steps within a run can be compared."""
+    program = stage / "tools" / "tailrace-turbulence"
+    costs = {"cost_fraction": 0.012, "cost_spread_s": 0.02, "run_s": 2.0, "steps_with_output": 9}
+    costs |= {"call_s": 0.01, "capture_s": 0.002, "slower_s": 0.012}
+    text = program.read_text()
+    plain = '"hidden_fraction": 0.9}'
+    assert plain in text
+    more = f'"hidden_fraction": 0.9, "output": {{"mode": asked_for[-1]}}, "output_cost": {costs}}}'
+    program.write_text(text.replace(plain, more))
+    done = run_demo(monkeypatch, "--repeats", "2", others=1.4)
+    assert done.exit_code == 0, done.output
+    for mode in ("hidden", "synchronous"):
+        line = f"Cost of {mode} output, measured within the runs: 1.2 % (0.2 to 2.2 %)"
+        assert line in done.stdout.splitlines()
+    assert "Repeat it when" not in done.stdout
+    summary = json.loads((stage / "out" / "summary.json").read_text())
+    assert summary["costs_within"]["hidden"] == pytest.approx(
+        {"fraction": 0.012, "low": 0.002, "high": 0.022}
+    )
+    assert set(summary["costs_within"]) == {"hidden", "synchronous"}
+    page = (stage / "out" / "report.html").read_text()
+    assert "cost of hidden output (0.2 to 2.2 %), measured within the run" in page
+    assert "+1.2 %" in page  # in the picture
+    assert "Output cost 1.2 % of the run (0.2 to 2.2 %): 10 ms in output calls, 2 ms of" in page
+    assert "cost of output: the machine was too busy" not in page
 
 
 def test_doubts_follow_from_what_was_measured() -> None:

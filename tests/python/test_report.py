@@ -16,7 +16,7 @@ from tailrace.apps.turbulence.published import published_taylor_green
 from tailrace.apps.turbulence.resolution import leaves_published_at, resolution_text, resolved_scale
 from tailrace.apps.turbulence.vorticity import vorticity_plane
 from tailrace.errors import TailraceError
-from tailrace.report.facts import facts
+from tailrace.report.facts import cost_sentence, facts
 from tailrace.report.page import cards, render, save_picture
 from tailrace.report.timeline import close_up, files_written, innermost, shares, totals, tracks
 from tailrace.runs.folder import Run, load_run
@@ -177,6 +177,28 @@ def test_facts_are_words_and_not_a_dump(run_folder: Path) -> None:
     assert not any("_" in name or "{" in value for name, value in found.items())
     (run_folder / "summary.json").write_text("{}")
     assert set(facts(load_run(run_folder))) <= {("resolution", found["resolution"])}
+
+
+def test_cost_of_output_is_a_sentence() -> None:
+    cost = {"cost_fraction": 0.009, "cost_spread_s": 0.05, "run_s": 10.0, "steps_with_output": 3}
+    cost |= {"call_s": 0.06, "capture_s": 0.01, "slower_s": 0.02, "writer_cpu_s": 0.5}
+    assert cost_sentence({"output_cost": cost}) == (
+        "Output cost 0.9 % of the run (0.4 to 1.4 %): 60 ms in output calls, 10 ms of other work "
+        "for output, steps with output took 20 ms more than the others. The writers used 500 ms of "
+        "processor time."
+    )
+    less = cost_sentence({"output_cost": {**cost, "slower_s": -0.02, "writer_cpu_s": None}})
+    assert less.endswith("steps with output took 20 ms less than the others.")
+    unknown = {**cost, "cost_fraction": None, "cost_spread_s": None, "slower_s": None}
+    assert cost_sentence({"output_cost": unknown}) == (
+        "The run spent 60 ms in output calls. The whole cost is not known: too few steps were "
+        "without output."
+    )
+    assert cost_sentence({"output_cost": {**cost, "steps_with_output": 0}}) == ""
+    assert cost_sentence({}) == ""  # of a run of 0.1
+    run = Run(Path(), summary={"output": {"mode": "hidden"}, "output_cost": cost})
+    shown = {words: text for text, words in cards(run)}
+    assert shown["cost of hidden output (0.4 to 1.4 %), measured within the run"] == "0.9 %"
 
 
 def span(rank: int, name: str, start_ms: float, ms: float, activity: str) -> dict[str, object]:

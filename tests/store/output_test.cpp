@@ -113,6 +113,8 @@ TEST_F(OutputTest, CallerMayChangeArraysAtOnceAndNamesAppearInTime) {
   EXPECT_EQ(all.bytes, all.written_bytes);
   EXPECT_GE(all.call_s, mine.call_s);
   EXPECT_GT(all.write_s, 0);
+  EXPECT_GT(all.writer_cpu_s, 0);
+  EXPECT_GE(all.writer_cpu_s, mine.writer_cpu_s);
   EXPECT_GE(all.slowest_step, 0);
   EXPECT_GE(all.hidden_fraction(), 0);
   EXPECT_LE(all.hidden_fraction(), 1);

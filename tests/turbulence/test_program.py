@@ -209,6 +209,11 @@ def test_run_leaves_its_files(run: Path) -> None:
     assert summary["output"]["bytes"] == 4 * 3 * 16**3 * 8
     assert summary["output"]["written_bytes"] >= summary["output"]["bytes"]
     assert 0 <= summary["hidden_fraction"] <= 1
+    assert summary["output"]["writer_cpu_s"] > 0
+    cost = summary["output_cost"]
+    assert cost["writer_cpu_s"] == summary["output"]["writer_cpu_s"]
+    assert (cost["steps"], cost["run_s"]) == (10, summary["wall_s"])
+    assert 6 <= cost["steps_with_output"] <= 10  # the files may be under way in all steps
     assert summary["times_s"]["hidden"] == summary["wall_s"]
     assert summary["times_s"]["none"] is None
     assert summary["seconds_per_step"]["min"] <= summary["seconds_per_step"]["median"]
@@ -220,6 +225,24 @@ def test_run_leaves_its_files(run: Path) -> None:
     assert (run / "spectrum.csv").read_text().startswith("step,time,k,E\n")
     again = succeed(1, run / "case.toml", run.parent / "again", "output.every=0")
     assert again[-1]["energy"] == pytest.approx(statistics(run)[-1]["energy"], rel=1e-12)
+
+
+def test_the_cost_of_output_adds_up(run: Path) -> None:
+    """Three files are caught in one step and written before the next one, the last at the end."""
+    succeed(2, CASES / "taylor_green.toml", run, *TINY, "output.servers=none")
+    summary = json.loads((run / "summary.json").read_text())
+    cost = summary["output_cost"]
+    assert (cost["steps"], cost["steps_with_output"]) == (10, 6)
+    parts = cost["call_s"] + cost["capture_s"] + cost["slower_s"]
+    assert cost["cost_s"] == pytest.approx(parts, rel=1e-12)
+    assert cost["cost_fraction"] == pytest.approx(cost["cost_s"] / summary["wall_s"], rel=1e-12)
+    assert cost["call_s"] > 0
+    assert cost["capture_s"] > 0
+    assert cost["cost_spread_s"] > 0
+    succeed(2, run / "case.toml", run.parent / "none", "output.every=0")
+    cost = json.loads((run.parent / "none" / "summary.json").read_text())["output_cost"]
+    assert (cost["steps"], cost["steps_with_output"]) == (10, 0)
+    assert (cost["call_s"], cost["slower_s"], cost["cost_spread_s"]) == (0, 0, 0)
 
 
 def test_progress_is_json_lines(run: Path) -> None:

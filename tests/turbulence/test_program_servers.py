@@ -185,6 +185,11 @@ def test_summary_tells_what_the_simulation_saw(run: Path) -> None:
     assert output["bytes"] == 4 * 3 * 16**3 * 8
     assert output["written_bytes"] >= output["bytes"]
     assert summary["stall_s"] == output["stall_s"]
+    assert output["writer_cpu_s"] > 0
+    cost = summary["output_cost"]
+    assert isinstance(cost, dict)
+    assert cost["steps_with_output"] > 0
+    assert cost["run_s"] == summary["wall_s"]
     assert 0 <= summary["hidden_fraction"] <= 1
     assert summary["ranks"] == 2
     assert isinstance(times, dict)

@@ -85,20 +85,21 @@ typedef struct tailrace_output_statistics {
   int64_t steps;    /* writes that took their step */
   int64_t complete; /* steps known to be complete on disk */
   int64_t dropped, thinned, lowered, spilled, failed;
-  int64_t bytes;          /* given to write by this rank */
-  int64_t written_bytes;  /* by this rank's writer */
-  int64_t writes;         /* system calls that wrote */
-  int64_t opens;          /* files opened for writing */
-  int64_t slowest_step;   /* -1: none yet */
-  double run_s;           /* since the output was made */
-  double call_s;          /* inside calls: what the program saw */
-  double agree_s;         /* of it, waiting for the other ranks of the call */
-  double copy_s;          /* of it, laying files out and copying into staging memory */
-  double room_s;          /* of it, waiting for room in staging memory */
-  double end_s;           /* of it, waiting for files to be complete */
-  double stall_s;         /* room_s + end_s */
-  double write_s;         /* spent writing (in the background if hidden) */
-  double slowest_s;       /* longest time until a step was safe on disk */
+  int64_t bytes;         /* given to write by this rank */
+  int64_t written_bytes; /* by this rank's writer */
+  int64_t writes;        /* system calls that wrote */
+  int64_t opens;         /* files opened for writing */
+  int64_t slowest_step;  /* -1: none yet */
+  double run_s;          /* since the output was made */
+  double call_s;         /* inside calls: what the program saw */
+  double agree_s;        /* of it, waiting for the other ranks of the call */
+  double copy_s;         /* of it, laying files out and copying into staging memory */
+  double room_s;         /* of it, waiting for room in staging memory */
+  double end_s;          /* of it, waiting for files to be complete */
+  double stall_s;        /* room_s + end_s */
+  double write_s;        /* spent writing (in the background if hidden) */
+  double writer_cpu_s;   /* processor time of it and of products; NaN where several servers write */
+  double slowest_s;      /* longest time until a step was safe on disk */
   double hidden_fraction; /* share of copying and writing that the program did not see */
 } tailrace_output_statistics;
 

@@ -24,6 +24,9 @@ struct OutputStatistics {
   double end_s = 0;          ///< of it, waiting for files to be complete: in `finish`, and in
                              ///< `write` where nothing is written in the background
   double write_s = 0;        ///< spent writing: this rank's writer; the busiest server
+  /// Processor time of writing and products: of this rank's writer with the threads that help it;
+  /// of the only server, counted on rank 0. NaN, not known, where several servers write together.
+  double writer_cpu_s = 0;
   std::ptrdiff_t written_bytes = 0;  ///< by this rank's writer; what servers wrote counts on rank 0
   std::int64_t writes = 0;           ///< system calls that wrote; not counted on servers
   std::int64_t opens = 0;            ///< files opened for writing; not counted on servers
@@ -40,7 +43,8 @@ struct OutputStatistics {
   /// For people: what output has cost the simulation, the outcome of the steps, the speed of
   /// writes.
   std::string describe() const;
-  /// Of all ranks of `comm`: sums of bytes and system calls, the longest times, the most steps.
+  /// Of all ranks of `comm`: sums of bytes, system calls and processor time, the longest times, the
+  /// most steps.
   /// Collective, blocking.
   OutputStatistics over_ranks(const Comm& comm) const;
 };

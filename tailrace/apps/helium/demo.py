@@ -19,6 +19,7 @@ from tailrace.errors import TailraceError
 from tailrace.files import write_whole
 from tailrace.report.page import run_page
 from tailrace.runs.folder import read_table
+from tailrace.runs.output_cost import typical
 from tailrace.runs.output_modes import Round, cost_of, doubts, run_rounds, run_to_end
 from tailrace.runs.simulation import Job
 
@@ -83,11 +84,15 @@ def tell_cost(rounds: list[Round], found: dict[str, Any], busy_cores: int) -> No
             f"{mode + ' output:':20}{100 * cost.median:+.1f} % beside none "
             f"(pairs {100 * cost.low:+.1f} .. {100 * cost.high:+.1f} %)"
         )
+        pieces = [one[mode].within for one in rounds]
+        within = typical([piece for piece in pieces if piece])
+        if within:
+            print(f"{'':20}densities, measured within the runs: {within.text()}")
     written = sum(found[key]["bytes"] for key in ("output", "checkpoints"))
     stall = sum(found[key]["stall_s"] for key in ("output", "checkpoints"))
     print(f"Hidden: {written / 1e6:.1f} MB a run, for which it stood still {1e3 * stall:.0f} ms.")
     for reason in doubts(rounds, os.cpu_count() or 1, busy_cores):
-        print(f"Too busy a machine to tell costs: {reason}")
+        print(f"The machine was too busy to compare whole runs: {reason}")
 
 
 def main() -> int:
