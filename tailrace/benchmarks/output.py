@@ -3,7 +3,8 @@
 
 The driver runs all in turn with the same work, and measures within each run what output costs it
 (`cost_fraction`, `cost_spread`). `over_limit` is the time to copy and write a field, over that of a
-copy in memory and a plain write to a new file, flushed, measured between the runs.
+copy in memory and a plain write to a new file, flushed, by the page cache or past it, whichever is
+faster; both are measured between the runs.
 
 With ``--throttle`` the files go to a slow disk in memory that is set up before and removed
 afterwards (root needed).
@@ -56,6 +57,8 @@ def _slow_disk(options: Options) -> None:
 def finish(measured: Measured, _options: Options) -> None:
     """Name the ratio to the run without output, with and without the wait for the last file.
 
+    Where a run has measured its cost, say it with its spread.
+
     Nothing is computed behind the last output of a run, so its writing (`drain_s`) cannot be
     hidden; it counts once a run, however long that is.
     """
@@ -69,5 +72,8 @@ def finish(measured: Measured, _options: Options) -> None:
             None,
         )
         row["overhead"] = row.get("ratio")
+        cost, spread = row.get("cost_fraction"), row.get("cost_spread")
+        if cost is not None and spread is not None:
+            row["cost_within"] = f"{100 * cost:.1f} ± {100 * spread:.1f} %"
         if base is not None:
             row["loop_overhead"] = (row["median_s"] - row["drain_s"]) / base["median_s"]
