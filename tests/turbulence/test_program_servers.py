@@ -200,6 +200,16 @@ def test_summary_tells_what_the_simulation_saw(run: Path) -> None:
     assert {0, 1} <= ranks <= {0, 1, 2}
 
 
+def test_processor_time_of_several_servers_is_not_known(run: Path) -> None:
+    succeed(4, CASE, run, *TINY, *by("2"))
+    summary = summary_of(run)
+    output, cost = summary["output"], summary["output_cost"]
+    assert isinstance(output, dict) and isinstance(cost, dict)
+    assert output["complete"] == 4
+    assert output["writer_cpu_s"] is None
+    assert cost["writer_cpu_s"] is None
+
+
 def test_restart_goes_on_from_a_checkpoint_of_servers(tmp_path: Path) -> None:
     settings = (*TINY, *by("1"), *CHECKPOINTS)
     whole = succeed(3, CASE, tmp_path / "whole", *settings)
