@@ -129,15 +129,19 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     """Yield the few figures at the top of the page: text and what it means."""
     times = output_times(run)
     costs = costs_of_modes(run.summary)
+    unknown = []
     for mode in ("hidden", "servers", "synchronous"):
         if mode in costs:
             cost = costs[mode]
             known = f"({100 * cost.low:.1f} to {100 * cost.high:.1f} %), measured within the run"
             yield f"{100 * cost.fraction:.1f} %", f"cost of {mode} output {known}"
-        elif times.get("none") and mode in times and not doubts(run):
+        elif times.get("none") and mode in times and doubts(run):
+            unknown.append(mode)
+        elif times.get("none") and mode in times:
             yield f"{100 * (times[mode] / times['none'] - 1):+.1f} %", f"cost of {mode} output"
-    if times.get("none") and doubts(run) and not costs:
-        yield "?", "cost of output: the machine was too busy to compare whole runs"
+    if unknown:
+        words = f"cost of {' and '.join(unknown)} output"
+        yield "?", f"{words}: the machine was too busy to compare whole runs"
     hidden = run.summary.get("hidden_fraction")
     if isinstance(hidden, int | float):
         words = "of the writing was hidden"
