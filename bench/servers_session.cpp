@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Variants of ours: the same calls of Session and Stream, with whom they serve by as an option.
+// Variants of ours: the same calls of Session and Output, with whom they serve by as an option.
 
 #include <algorithm>
 #include <optional>
@@ -14,7 +14,7 @@ namespace bench {
 namespace {
 
 using tailrace::Comm;
-using tailrace::SessionOptions;
+using tailrace::OutputOptions;
 
 /// Compute, and nothing else.
 class NoOutput : public StepWriter {
@@ -31,9 +31,9 @@ class NoOutput : public StepWriter {
 
 class Ours : public StepWriter {
  public:
-  Ours(const SessionOptions& options, const Arguments& args)
+  Ours(const OutputOptions& options, const Arguments& args)
       : session_(MPI_COMM_WORLD, options), description_(session_.describe()) {
-    stream_options_.output.checksums = args.text("checksums", "yes") == "yes";
+    stream_options_.checksums = args.text("checksums", "yes") == "yes";
     if (options.transport == "auto" || session_.transport() == options.transport) return;
     // It took another one, and said why: not what is to be measured.
     if (session_.computes()) {
@@ -105,17 +105,17 @@ class Ours : public StepWriter {
  private:
   tailrace::Session session_;
   std::string description_;
-  tailrace::StreamOptions stream_options_;
-  std::optional<tailrace::Stream> stream_;
+  tailrace::OutputOptions stream_options_;
+  std::optional<tailrace::Output> stream_;
   const StepField* field_ = nullptr;
   tailrace::Memory memory_;
   tailrace::OutputStatistics before_, after_;
 };
 
-ServerVariant make_variant(const std::string& name, const SessionOptions& given, bool own_ranks) {
+ServerVariant make_variant(const std::string& name, const OutputOptions& given, bool own_ranks) {
   const bool many_threads = given.progress == "thread";
   return {"tailrace, " + name, "ours", own_ranks, many_threads, [=](const Arguments& args) {
-            SessionOptions options = given;
+            OutputOptions options = given;
             if (own_ranks) options.servers = args.text("servers", "1");
             options.folder = args.text("folder", ".");
             options.memory_bytes =

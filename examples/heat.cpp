@@ -60,7 +60,7 @@ int run(std::ptrdiff_t n, const std::string& folder) {
 
   tailrace::FileContents contents;
   contents.variables = {{"u", layout, u}};  // dimensions z, y, x
-  tailrace::Output output(comm, {.mode = tailrace::OutputMode::hidden});
+  tailrace::Output output(comm);            // hidden: files leave while the steps continue
 
   const auto num_points = static_cast<double>(n * n * n);
   transform.forward(u, u_hat);

@@ -42,7 +42,7 @@ def main(n: int, folder: Path) -> int:
     k2 = kx**2 + ky[:, None, None] ** 2 + kz[:, None] ** 2
     decay = np.vectorize(math.exp)(-k2 * TIME_STEP)
 
-    with tailrace.Output(comm, mode="hidden") as output:
+    with tailrace.Output(comm, servers="hidden") as output:
         for step in range(1, NUM_STEPS + 1):
             u_hat *= decay
             if step % OUTPUT_EVERY == 0:

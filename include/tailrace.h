@@ -38,6 +38,7 @@
 #include "tailrace/c/output.h"
 #include "tailrace/c/reduction.h"
 #include "tailrace/c/session.h"
+#include "tailrace/c/stream.h"
 #include "tailrace/c/trace.h"
 #include "tailrace/c/tune.h"
 

@@ -8,7 +8,7 @@ command line starts without it.
 
 import sys
 
-from tailrace.old_names import OldNames
+from tailrace.old_names import RENAMED, OldNames
 
 __version__ = "0.1.0"
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         Plan,
         Reduction,
         Session,
-        Stream,
         Trace,
         Variable,
         blocks,
@@ -71,7 +70,6 @@ __all__ = [
     "Product",
     "Reduction",
     "Session",
-    "Stream",
     "Trace",
     "Variable",
     "blocks",
@@ -102,6 +100,13 @@ sys.meta_path.append(OldNames)
 
 
 def __getattr__(name: str) -> "Any":
+    if name in RENAMED:
+        import warnings  # noqa: PLC0415
+
+        warnings.warn(
+            f"tailrace.{name} is now tailrace.{RENAMED[name]}", DeprecationWarning, stacklevel=2
+        )
+        return __getattr__(RENAMED[name])
     if name not in __all__:
         raise AttributeError(f"module 'tailrace' has no attribute '{name}'")
     if name in _ERRORS:

@@ -555,10 +555,19 @@ class Variable:
 
 class Output:
     """
-    Writes dicts of arrays as HDF5 files that h5py, xarray and ParaView read.
+    Writes dicts of arrays as HDF5 files that h5py, xarray and ParaView read, or as Zarr stores
+    (paths that end in ".zarr").
 
-    `mode`: "hidden" (the call copies, a background thread writes) or "synchronous".
-    `strategy`, `writers`, `hints`: who writes what (docs/files.md). Collective, blocking.
+    `servers` says who writes: "none" (the ranks, within `write`), "hidden" (threads of some
+    ranks, while the program continues), "thread" (a server thread on each node), "process" (a
+    server process; one node only) or "auto" ("hidden"). For ranks that only serve see
+    `Session`. `strategy`, `writers`, `hints`: docs/files.md. `when_full`: "wait", "drop",
+    "thin", "lower" or "spill"; `on_failure`: "stop", "proceed" or "continue" (the same);
+    `products`: docs/servers.md. Collective, blocking.
+
+    `functions`: what the stage "call name=NAME" of products calls: function(step, parts) changes
+    part.data[...], a NumPy array, and returns nothing. `tasks`: what "tasks name=NAME count=N"
+    calls: function(step, task). An exception is a failure of the product.
 
     >>> import numpy as np, tailrace
     >>> from mpi4py import MPI
@@ -567,6 +576,7 @@ class Output:
     >>> u = np.full(layout.shape(comm.rank), 2.0)
     >>> with tailrace.Output(comm) as output:
     ...     output.write("u.h5", {"u": u}, layout, attributes={"time": 0.5})
+    'staged'
     >>> with tailrace.Input(comm, "u.h5") as file:
     ...     file.names, file.extents("u"), file.attribute("time")
     ...     bool((file.read("u", layout) == u).all())
@@ -574,18 +584,21 @@ class Output:
     True
     """
 
-    def __init__(self, comm: mpi4py.MPI.Intracomm, *, mode: str = 'hidden', strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True) -> None: ...
+    def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, placement: str = 'spread', transport: str = 'auto', memory_bytes: int = 1073741824, senders_at_once: int = 4, chunk_bytes: int = 4194304, progress: str = 'calls', threads: int = 1, watchdog_s: float = -1.0, folder: str | os.PathLike[str] = '.', functions: dict[str, Callable[[int, list[tailrace.worker.Part]], None]] | None = None, tasks: dict[str, Callable[[int, int], float]] | None = None, server_program: Sequence[str] = (), strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), trace: Trace | None = None) -> None: ...
 
-    def write(self, path: str | os.PathLike[str], variables: Mapping[str, Any], layout: Layout | None = None, *, step: int = 0, attributes: Mapping[str, Any] | None = None, coordinates: Mapping[str, Any] | None = None) -> None:
+    def write(self, path: str | os.PathLike[str], variables: Mapping[str, Any], layout: Layout | None = None, *, step: int = 0, attributes: Mapping[str, Any] | None = None, coordinates: Mapping[str, Any] | None = None) -> str:
         """
         Writes arrays (or `Variable`s) by name; they may be changed when it returns. An array
         has the shape of this rank's box, with any strides, or is 1D with the items of all its
-        boxes. Raises on all ranks alike. Collective; blocking for the copy only if hidden.
+        boxes. Returns the outcome: "staged" (the file will follow), "written", "dropped",
+        "lowered" or "spilled". Raises on all ranks alike. Collective over the ranks that
+        compute; blocking for the copy, and as `when_full` says.
         """
 
     def progress(self) -> None:
         """
-        Gives finished files their names. Cheap, never waits; call it once a step.
+        Gives finished files their names and moves data on. Cheap, never waits; call it once
+        a step.
         """
 
     def finish(self) -> None:
@@ -597,12 +610,74 @@ class Output:
     def statistics(self) -> dict[str, float]:
         """Counts, bytes and seconds so far, on this rank."""
 
+    def describe(self) -> str:
+        """Who writes, and why."""
+
+    def describe_statistics(self) -> str:
+        """What output has cost the simulation, in words."""
+
     @property
     def last_complete(self) -> str:
         """Path of the last file known to be complete, or ""."""
 
     def close(self) -> None:
-        """`finish`, and the end of the background thread. Collective."""
+        """`finish`, and the end of those who write. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class Session:
+    """
+    The ranks of a program, split into those that compute and those that serve output.
+
+    `servers`: "N" or "N per node" ranks that only serve; "none", "hidden", "thread" or
+    "process" as for `Output`, where all ranks compute; or "auto", which measures. The other
+    settings are those of `Output` that say who writes; `open` takes the rest. Collective, blocking.
+
+        with tailrace.Session(MPI.COMM_WORLD, servers="1 per node") as session:
+            if session.computes:
+                solve(session.compute, session.open("fields"))
+            else:
+                session.serve()
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, placement: str = 'spread', transport: str = 'auto', memory_bytes: int = 1073741824, senders_at_once: int = 4, chunk_bytes: int = 4194304, progress: str = 'calls', threads: int = 1, watchdog_s: float = -1.0, folder: str | os.PathLike[str] = '.', functions: dict[str, Callable[[int, list[tailrace.worker.Part]], None]] | None = None, tasks: dict[str, Callable[[int, int], float]] | None = None, server_program: Sequence[str] = (), trace: Trace | None = None) -> None: ...
+
+    @property
+    def computes(self) -> bool:
+        """Whether this rank computes; else it calls `serve`."""
+
+    @property
+    def compute(self) -> mpi4py.MPI.Intracomm:
+        """The communicator of the ranks that compute; valid until `close`."""
+
+    def serve(self) -> int:
+        """
+        Serves until all compute ranks have closed; 0, or 1 if output was lost. Blocking.
+        """
+
+    @property
+    def num_servers(self) -> int: ...
+
+    @property
+    def transport(self) -> str: ...
+
+    def describe(self) -> str: ...
+
+    def open(self, name: str, *, strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), trace: Trace | None = None) -> Output:
+        """
+        Opens an output, whose `name` is in messages; the same calls in the same order on all
+        compute ranks. Takes the settings of `Output` but those that say who writes. Collective,
+        blocking.
+        """
+
+    def close(self) -> None:
+        """Finishes all outputs and ends the servers. Collective."""
 
     @property
     def closed(self) -> bool:
@@ -696,101 +771,6 @@ class File:
 
     def close(self) -> None:
         """Flushes and closes. Collective."""
-
-    @property
-    def closed(self) -> bool:
-        """After `close`."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
-
-class Session:
-    """
-    The ranks of a program, split into those that compute and those that serve output.
-
-    `servers`: "none", "hidden", "thread", "process", "N", "N per node" or "auto".
-    `functions`: what the stage "call name=NAME" of products calls: function(step, parts) changes
-    part.data[...], a NumPy array, and returns nothing. `tasks`: what "tasks name=NAME count=N"
-    calls: function(step, task). An exception is a failure of the product. The same on all ranks.
-    Collective, blocking.
-
-        with tailrace.Session(MPI.COMM_WORLD, servers="1 per node") as session:
-            if session.computes:
-                solve(session.compute, session.open("fields"))
-            else:
-                session.serve()
-    """
-
-    def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, placement: str = 'spread', transport: str = 'auto', memory_bytes: int = 1073741824, progress: str = 'calls', threads: int = 1, watchdog_s: float = 600.0, folder: str | os.PathLike[str] = '.', functions: dict[str, Callable[[int, list[tailrace.worker.Part]], None]] | None = None, tasks: dict[str, Callable[[int, int], float]] | None = None) -> None: ...
-
-    @property
-    def computes(self) -> bool:
-        """Whether this rank computes; else it calls `serve`."""
-
-    @property
-    def compute(self) -> mpi4py.MPI.Intracomm:
-        """The communicator of the ranks that compute; valid until `close`."""
-
-    def serve(self) -> int:
-        """
-        Serves until all compute ranks have closed; 0, or 1 if output was lost. Blocking.
-        """
-
-    @property
-    def num_servers(self) -> int: ...
-
-    @property
-    def transport(self) -> str: ...
-
-    def describe(self) -> str: ...
-
-    def open(self, name: str, *, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = 600.0, spill_folder: str = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), hints: Mapping[str, object] | None = None, strategy: str = 'auto') -> Stream:
-        """
-        Opens an output; the same calls in the same order on all compute ranks. `when_full`:
-        "wait", "drop", "thin", "lower" or "spill"; `on_failure`: "stop",
-        "proceed" or "continue" (the same); `products`: see docs/servers.md. Collective, blocking.
-        """
-
-    def close(self) -> None:
-        """Finishes all streams and ends the servers. Collective."""
-
-    @property
-    def closed(self) -> bool:
-        """After `close`."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
-
-class Stream:
-    """An output that leaves by the session's servers."""
-
-    def write(self, path: str | os.PathLike[str], variables: Mapping[str, Any], layout: Layout | None = None, *, step: int = 0, attributes: Mapping[str, Any] | None = None, coordinates: Mapping[str, Any] | None = None) -> str:
-        """
-        As `Output.write`. Returns what became of the step: "staged", "written",
-        "dropped", "lowered" or "spilled". Collective over the compute ranks.
-        """
-
-    def progress(self) -> None:
-        """Moves data on, where the transport needs it. Cheap."""
-
-    def finish(self) -> None:
-        """
-        Waits until every file is complete; raises like `write`. Collective, blocking.
-        """
-
-    @property
-    def statistics(self) -> dict[str, float]: ...
-
-    def describe(self) -> str:
-        """What output has cost the simulation, for people."""
-
-    @property
-    def last_complete(self) -> str: ...
-
-    def close(self) -> None:
-        """`finish`, and no more steps. Collective over the compute ranks."""
 
     @property
     def closed(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The module names of 0.1, which are accepted for one release with a line of warning."""
+"""The names of 0.1, which are accepted for one release with a warning."""
 
 import sys
 
@@ -10,6 +10,7 @@ MOVED = {
     "tailrace.helium_demo": "tailrace.apps.helium.demo",
     "tailrace.photoelectrons": "tailrace.apps.helium.photoelectrons",
 }
+RENAMED = {"Stream": "Output"}  # in the package tailrace
 
 # As `typing` has it, whose import would take most of the time until the command heeds Ctrl-C.
 TYPE_CHECKING = False

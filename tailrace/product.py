@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What servers make of a stream's variables (docs/servers.md)."""
+"""What those who write make of an output's variables (docs/servers.md)."""
 
 from typing import NamedTuple
 
 
 class Product(NamedTuple):
-    """Something that the servers make of the variables of a stream, in their idle time.
+    """Something that those who write make of the variables of an output, in their idle time.
 
     `stages` are done in order, each a text "NAME key=value ..."; `variables`: of these alone. The
     result goes to `path`: "{path}" is that of the step without its suffix, "{name}" the product's

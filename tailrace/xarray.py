@@ -142,8 +142,9 @@ def write(
     """Write a dataset, of which each rank has a part, to one netCDF-4 file.
 
     `layout` says which part of the dimensions `dims` (those of the first variable with as many) a
-    rank has; on one rank it may be left out. `output`: to write with, in the background if it is
-    hidden; else the file is there on return. Raises on all ranks alike. Collective, blocking.
+    rank has; on one rank it may be left out. `output`: to write with, in the background unless its
+    `servers` is "none"; without it the file is complete on return. Raises on all ranks alike.
+    Collective, blocking.
     """
     comm = MPI.COMM_WORLD if comm is None else require_comm(comm)
 
@@ -164,7 +165,7 @@ def write(
         comm, lambda: _contents(ds, given, names, sizes, coordinates, comm.Get_rank())
     )
     coordinates.update(together(comm, lambda: _scalars(ds)))
-    made = output if output is not None else tailrace.Output(comm, mode="synchronous")
+    made = output if output is not None else tailrace.Output(comm, "none")
     try:
         made.write(path, variables, step=step, attributes=attributes, coordinates=coordinates)
     finally:

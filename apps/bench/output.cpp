@@ -27,7 +27,6 @@ namespace {
 using tailrace::Comm;
 using tailrace::Layout;
 using tailrace::Output;
-using tailrace::OutputMode;
 using tailrace::OutputStatistics;
 using tailrace::app::OutputCost;
 
@@ -84,8 +83,8 @@ class Bench {
                            .stages = num_stages}) {
     for (std::size_t i = 0; i < field_.size(); ++i) field_[i] = bench::noise(i);
     variants_.push_back({"no output", true, [](int) {}});
-    add_ours("tailrace, hidden", OutputMode::hidden, args);
-    add_ours("tailrace, synchronous", OutputMode::synchronous, args);
+    add_ours("tailrace, hidden", "hidden", args);
+    add_ours("tailrace, synchronous", "none", args);
     variants_.push_back({"MPI-IO, collective", false, [this](int step) { write_mpi_io(step); }});
   }
 
@@ -204,9 +203,9 @@ class Bench {
     return folder_ + "/bench_" + shape_ + "_" + std::to_string(step) + ".h5";
   }
 
-  void add_ours(const std::string& name, OutputMode mode, const bench::Arguments& args) {
+  void add_ours(const std::string& name, const std::string& servers, const bench::Arguments& args) {
     tailrace::OutputOptions options;
-    options.mode = mode;
+    options.servers = servers;
     options.writers = args.number("writers", 0);
     options.buffered_files = args.number("buffered-files", 2);
     outputs_.push_back(std::make_unique<Output>(comm_, options));

@@ -11,7 +11,7 @@
 
 namespace tailrace::app {
 
-CheckpointSeries::CheckpointSeries(Session& session, const StreamOptions& options,
+CheckpointSeries::CheckpointSeries(Session& session, const OutputOptions& options,
                                    std::string folder)
     : rank_(session.compute().rank()),
       stream_(session.open("checkpoints", options)),

@@ -13,11 +13,11 @@ namespace tailrace::app {
 class CheckpointSeries {
  public:
   /// As `session` writes. Collective over the ranks that compute, blocking.
-  CheckpointSeries(Session& session, const StreamOptions& options, std::string folder);
+  CheckpointSeries(Session& session, const OutputOptions& options, std::string folder);
   /// Whether the checkpoint of `step` has been written last.
   bool has(std::int64_t step) const;
   /// Writes `contents`, which name their step, and, when it is safe on disk, removes the checkpoint
-  /// before the previous one. Collective; blocking as `Stream::write`. Throws `Errc::io` on all
+  /// before the previous one. Collective; blocking as `Output::write`. Throws `Errc::io` on all
   /// ranks, also for an earlier one.
   void write(const FileContents& contents);
   /// Lets files under way get on. Cheap. All ranks.
@@ -33,7 +33,7 @@ class CheckpointSeries {
   void remove(const std::string& path) const;
 
   int rank_;
-  Stream stream_;
+  Output stream_;
   std::string folder_;
   std::deque<std::string> paths_;  ///< that this run has written and not removed
 };

@@ -39,7 +39,7 @@ struct Program {
 /// With the words of `words_of_server` it serves.
 int program_main(int argc, char** argv, const Program& program);
 
-/// `SessionOptions::server_program` of this program for a case. Local.
+/// `OutputOptions::server_program` of this program for a case. Local.
 std::vector<std::string> words_of_server(const RunRequest& request);
 
 }  // namespace tailrace::app

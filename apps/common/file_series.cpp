@@ -8,7 +8,7 @@
 
 namespace tailrace::app {
 
-FileSeries::FileSeries(std::string prefix, std::int64_t every, const std::function<Stream()>& open)
+FileSeries::FileSeries(std::string prefix, std::int64_t every, const std::function<Output()>& open)
     : prefix_(std::move(prefix)), every_(every) {
   if (every_ > 0) stream_.emplace(open());
 }

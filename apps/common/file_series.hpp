@@ -15,13 +15,13 @@ namespace tailrace::app {
 class FileSeries {
  public:
   /// `open` makes the stream; it is not called if `every` is 0, as then nothing is written.
-  FileSeries(std::string prefix, std::int64_t every, const std::function<Stream()>& open);
+  FileSeries(std::string prefix, std::int64_t every, const std::function<Output()>& open);
 
   bool active() const { return stream_.has_value(); }
   /// Whether `step` has no file yet and is one to write, or the last of all. Local.
   bool due(std::int64_t step, bool last = false) const;
   std::string path_of(std::int64_t step) const;
-  /// Writes `contents`, which name their step. Collective; blocking as `Stream::write`. Throws
+  /// Writes `contents`, which name their step. Collective; blocking as `Output::write`. Throws
   /// `Errc::io` on all ranks, also for an earlier file.
   WriteResult write(const FileContents& contents);
   /// The steps up to `step`, and no others, have their files. Local.
@@ -37,7 +37,7 @@ class FileSeries {
  private:
   std::string prefix_;
   std::int64_t every_, last_step_ = -1;
-  std::optional<Stream> stream_;
+  std::optional<Output> stream_;
 };
 
 /// FOLDER/fields/NAME_NNNNNN.h5 as sections `[about]` and `[output]` of a case say, by the stream

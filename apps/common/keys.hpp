@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tailrace/error.hpp"
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace::app {
 

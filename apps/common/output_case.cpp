@@ -106,6 +106,15 @@ Keys product_keys(Product& values) {
 void require_output(const OutputCase& values, const Keys& keys, const Keys& usual,
                     std::span<const std::string> fields, const std::string& source) {
   if (values.servers == "hidden") require_usual(keys, usual, hidden, source);
+  if (values.servers != "hidden" && values.servers != "none") {
+    const auto& strategy = values.strategy;
+    const bool known = strategy == "auto" || strategy == "collective";
+    if (!known || values.writers != 0) {
+      refuse_input(
+          "{}: `output.{}` goes with output.servers = \"hidden\" and \"none\", not with \"{}\"",
+          source, known ? "writers" : "strategy", values.servers);
+    }
+  }
   parse_bytes(values.memory, source + ": output.memory");
   std::set<std::string> names;
   for (const auto& product : values.products) {
@@ -136,8 +145,8 @@ Hints file_hints(const OutputCase& values, const std::string& source) {
   return hints;
 }
 
-SessionOptions session_options(const OutputCase& values, const std::string& folder, Trace* trace) {
-  SessionOptions options;
+OutputOptions session_options(const OutputCase& values, const std::string& folder, Trace* trace) {
+  OutputOptions options;
   options.servers = values.servers;
   options.transport = values.transport;
   options.memory_bytes = parse_bytes(values.memory, "output.memory");
@@ -146,9 +155,9 @@ SessionOptions session_options(const OutputCase& values, const std::string& fold
   return options;
 }
 
-StreamOptions field_options(const OutputCase& from, const std::string& source,
+OutputOptions field_options(const OutputCase& from, const std::string& source,
                             const std::string& folder) {
-  StreamOptions options;
+  auto options = file_options(from, source);
   options.when_full = value_of(when_full_words, from.when_full);
   options.stall_budget = from.stall_budget;
   options.spill_folder = from.spill_folder;
@@ -161,8 +170,7 @@ StreamOptions field_options(const OutputCase& from, const std::string& source,
     const bool elsewhere = product.path.starts_with("{path}") || product.path.starts_with("/");
     if (!elsewhere) product.path = folder + "/" + product.path;
   }
-  options.output = file_options(from, source);
-  options.output.buffered_files = static_cast<int>(from.buffered_files);
+  options.buffered_files = static_cast<int>(from.buffered_files);
   return options;
 }
 
@@ -194,18 +202,17 @@ void make_folders(const Comm& comm, const std::set<std::string>& folders) {
   });
 }
 
-Stream open_fields(Session& session, const std::string& name, const OutputCase& values,
+Output open_fields(Session& session, const std::string& name, const OutputCase& values,
                    const std::string& source, const std::string& folder) {
   make_folders(session.compute(), output_folders(values, source, folder));
   return session.open(name, field_options(values, source, folder));
 }
 
-StreamOptions checkpoint_options(const OutputCase& values, const std::string& source) {
-  StreamOptions options;
+OutputOptions checkpoint_options(const OutputCase& values, const std::string& source) {
+  auto options = file_options(values, source);
   options.retry_s = values.retry_s;
   options.fallback_path = values.fallback_path;
-  options.output = file_options(values, source);
-  options.output.buffered_files = 1;
+  options.buffered_files = 1;
   return options;
 }
 

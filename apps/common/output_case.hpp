@@ -10,13 +10,12 @@
 
 #include "common/keys.hpp"
 #include "tailrace/more/hints.hpp"
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace {
 
-struct SessionOptions;
 class Session;
-class Stream;
+class Output;
 
 }  // namespace tailrace
 
@@ -30,7 +29,7 @@ struct OutputCase {
   std::string strategy = "auto";
   std::vector<std::string> hints;
   std::int64_t writers = 0, stripe_bytes = 1 << 20, buffered_files = 2;
-  // Not with "hidden".
+  // Of servers alone.
   std::string transport = "auto", memory = "1G";
   std::string when_full = "wait", spill_folder, on_failure = "stop", fallback_path;
   double stall_budget = 0, retry_s = 0;
@@ -80,11 +79,11 @@ bool ranks_may_serve(const OutputCase& values);
 Hints file_hints(const OutputCase& values, const std::string& source);
 
 /// The session that `output.servers` asks for; output goes to `folder`.
-SessionOptions session_options(const OutputCase& values, const std::string& folder, Trace* trace);
+OutputOptions session_options(const OutputCase& values, const std::string& folder, Trace* trace);
 
 /// How a session writes the fields, products included: a product's path that neither begins with
 /// "{path}" nor with a slash lies in `folder`.
-StreamOptions field_options(const OutputCase& values, const std::string& source,
+OutputOptions field_options(const OutputCase& values, const std::string& source,
                             const std::string& folder);
 
 /// Makes folders. Collective, blocking. Throws `Errc::io` on all ranks.
@@ -94,13 +93,13 @@ void make_folders(const Comm& comm, const std::set<std::string>& folders);
 std::set<std::string> output_folders(const OutputCase& values, const std::string& source,
                                      const std::string& folder);
 
-/// The stream of the fields, named `name`; their folders are made. Collective over the ranks that
+/// The output of the fields, named `name`; their folders are made. Collective over the ranks that
 /// compute, blocking. Throws `Errc::invalid_input` or `Errc::io` on all of them.
-Stream open_fields(Session& session, const std::string& name, const OutputCase& values,
+Output open_fields(Session& session, const std::string& name, const OutputCase& values,
                    const std::string& source, const std::string& folder);
 
 /// How checkpoints are written: none is left out, and a failure ends the run.
-StreamOptions checkpoint_options(const OutputCase& values, const std::string& source);
+OutputOptions checkpoint_options(const OutputCase& values, const std::string& source);
 
 /// What the summary calls the kind of output (none, synchronous, hidden or servers), and what the
 /// session says of its servers.

@@ -14,7 +14,7 @@ namespace {
 
 using Compute = std::function<void(const Comm&, Session&)>;
 
-int compute_or_serve(const Comm& comm, const SessionOptions& options, const Compute& compute) {
+int compute_or_serve(const Comm& comm, const OutputOptions& options, const Compute& compute) {
   Session session(comm.raw(), options);
   if (!session.computes()) {
     const StopSignal ignored;  // the ranks that compute end the run
@@ -25,7 +25,7 @@ int compute_or_serve(const Comm& comm, const SessionOptions& options, const Comp
   return 0;
 }
 
-int run_session(const Comm& comm, const SessionOptions& options, const Compute& compute) {
+int run_session(const Comm& comm, const OutputOptions& options, const Compute& compute) {
   std::exception_ptr failure;
   int outcome = 0;
   try {

@@ -12,7 +12,7 @@ namespace tailrace::helium {
 
 namespace {
 
-Stream open_stream(Session& session, const Case& values, const std::string& folder) {
+Output open_stream(Session& session, const Case& values, const std::string& folder) {
   app::make_folders(session.compute(), {folder});
   auto options = app::checkpoint_options(values.output, values.source);
   options.variables = false;

@@ -17,7 +17,7 @@
 #include "tailrace/fft.hpp"
 #include "tailrace/more/file.hpp"
 #include "tailrace/more/hints.hpp"
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/more/output_options.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace {

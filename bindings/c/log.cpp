@@ -41,6 +41,11 @@ tailrace_log_statistics log_get_statistics(Ref<tailrace_log> log) {
   return log_statistics_of(log->statistics());
 }
 
+void say(int level, const char* line) {
+  require_address(line, "text");
+  tailrace::say(level_of(level), line);
+}
+
 void set_line_handler(tailrace_line_handler handler, void* user) {
   if (handler == nullptr) {
     tailrace::set_line_handler({});

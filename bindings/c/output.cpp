@@ -1,60 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/output.hpp"
-#include "tailrace/more/xdmf.hpp"
+#include "output.hpp"
 
 #include "calls/statistics.hpp"
 #include "contents.hpp"
 #include "item_type.hpp"
-#include "output_options.hpp"
+#include "tailrace/more/xdmf.hpp"
 
 namespace tailrace::c {
 
 namespace {
 
-struct OutputObject {
-  std::shared_ptr<Comm> comm;
-  std::shared_ptr<Trace> trace;  ///< it must outlive the output
-  Output output;
-};
-
-}  // namespace
-
-TAILRACE_BEHIND(tailrace_output, OutputObject)
-
-OutputOptions output_options_of(const tailrace_output_options& wanted, Trace* trace) {
-  OutputOptions options;
-  options.mode = enumerator<OutputMode>(wanted.mode, 2, "mode");
-  options.strategy = text_or(wanted.strategy, "auto");
-  options.hints = hints_of(wanted.hints);
-  options.writers = wanted.writers;
-  options.stripe_bytes = wanted.stripe_bytes;
-  options.buffered_files = wanted.buffered_files;
-  options.method = text_or(wanted.method, "auto");
-  options.checksums = wanted.checksums != 0;
-  options.trace = trace;
-  return options;
-}
-
-namespace {
-
 void output_create(Ref<tailrace_comm> ranks, const tailrace_output_options& wanted,
                    tailrace_output** output) {
-  std::shared_ptr<Trace> trace;
-  OutputOptions chosen;
+  GivenOptions given;
   prepare_together(*ranks, [&] {
     require_address(output, "output");
-    trace = get_if(wanted.trace);
-    chosen = output_options_of(wanted, trace.get());
+    given = given_options(wanted);
   });
   put(output, std::make_shared<OutputObject>(
-                  OutputObject{ranks, trace, Output(*ranks, std::move(chosen))}));
+                  OutputObject{std::move(given.trace), Output(*ranks, std::move(given.options))}));
 }
 
 void output_write(Ref<tailrace_output> made, const char* path, const tailrace_contents* contents) {
-  write_given(path, contents, [&](const std::string& to, const FileContents& given) {
-    made->output.write(to, given);
-  });
+  made->last_result = -1;
+  const auto result =
+      write_given(path, contents, [&](const std::string& to, const FileContents& given) {
+        return made->output.write(to, given);
+      });
+  made->last_result = static_cast<int>(result);
 }
+
+int output_last_result(Ref<tailrace_output> output) { return output->last_result; }
 
 void output_progress(Ref<tailrace_output> output) { output->output.progress(); }
 
@@ -63,6 +39,12 @@ void output_finish(Ref<tailrace_output> output) { output->output.finish(); }
 tailrace_output_statistics output_get_statistics(Ref<tailrace_output> made) {
   return output_statistics_of(made->output.statistics());
 }
+
+std::string output_describe_statistics(Ref<tailrace_output> made) {
+  return made->output.statistics().describe();
+}
+
+std::string output_describe(Ref<tailrace_output> output) { return output->output.describe(); }
 
 std::string output_last_complete(Ref<tailrace_output> output) {
   return output->output.last_complete();
@@ -89,20 +71,5 @@ void write_xdmf(Ref<tailrace_comm> ranks, const char* path, int num_files, const
 }  // namespace
 
 }  // namespace tailrace::c
-
-using namespace tailrace;
-
-tailrace_output_options tailrace_output_defaults(void) {
-  const OutputOptions options;
-  return {.mode = TAILRACE_HIDDEN,
-          .strategy = "auto",
-          .hints = nullptr,
-          .writers = options.writers,
-          .stripe_bytes = options.stripe_bytes,
-          .buffered_files = options.buffered_files,
-          .method = "auto",
-          .checksums = options.checksums ? 1 : 0,
-          .trace = nullptr};
-}
 
 #include "calls/output.inc"

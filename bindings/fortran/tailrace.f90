@@ -8,9 +8,9 @@
 !>     call comm%create(MPI_COMM_WORLD)
 !>
 !> Rules of all calls:
-!> - `stat` and `errmsg` are optional and last. `stat` is tailrace_ok (0) or the kind of failure;
-!>   without it a failure ends the job with its text. tailrace_error() and the functions beside it
-!>   describe the last failure.
+!> - `stat` and `errmsg` are optional and last (of tailrace_output%write, `result` is). `stat` is
+!>   tailrace_ok (0) or the kind of failure; without it a failure ends the job with its text.
+!>   tailrace_error() and the functions beside it describe the last failure.
 !> - "Collective" calls are made by all ranks of the communicator, in the same order, and fail on
 !>   all alike.
 !> - Axes are in the order of Fortran, the first is the fastest: u(i, j, k) here is u[z][y][x] in
@@ -32,7 +32,11 @@ module tailrace
   use tailrace_m_input
   use tailrace_m_layout
   use tailrace_m_log
-  use tailrace_m_output, only: tailrace_output, tailrace_output_statistics
+  use tailrace_m_output, only: &
+    tailrace_output, tailrace_output_statistics, tailrace_product, tailrace_wait_for_room, &
+    tailrace_drop, tailrace_thin, tailrace_lower, tailrace_spill, tailrace_stop, tailrace_proceed, &
+    tailrace_continue, tailrace_staged, tailrace_written, tailrace_dropped, tailrace_lowered, &
+    tailrace_spilled
   use tailrace_m_reduction
   use tailrace_m_session
   use tailrace_m_status, only: &

@@ -27,12 +27,12 @@ CHECKED_TOGETHER = {
     "comm_process_grid", "exchange_create", "file_get_total_statistics", "file_open",
     "input_get_total_statistics", "input_open", "layout_from_own_boxes", "layout_own_box",
     "log_create", "output_create", "reduction_create", "session_create", "session_create_fortran",
-    "session_open", "transform_create", "tune_choose",
+    "session_open_output", "transform_create", "tune_choose",
 }  # fmt: skip
 # The body finds the object of the handle, too, on the ranks of another argument.
 HANDLE_TOGETHER = {"trace_write"}
 # Results that a program may leave out by NULL.
-OPTIONAL = {"comm_process_grid.why", "stream_write.result", "tune_choose.why"}
+OPTIONAL = {"comm_process_grid.why", "tune_choose.why"}
 # Members of statistics that are functions in C++.
 COMPUTED = {"hidden_fraction", "stall_s"}
 # No object of this library is behind them.

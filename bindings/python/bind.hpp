@@ -2,6 +2,8 @@
 // What all parts of the Python face have in common: communicators, errors, lifetimes.
 #pragma once
 
+#include <algorithm>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,8 +68,12 @@ class Given {
     if (!found.is_valid() || !nb::try_cast(found, value)) {
       refuse(fmt::format("{}: needs {}, not {}", name, wanted(), repr_of(object_)));
     }
-    if constexpr (std::is_same_v<T, std::string>) {
-      if (value.find('\0') != std::string::npos) refuse(fmt::format("{}: has a null", name));
+    const auto refuse_null = [&](const std::string& text) {
+      if (text.find('\0') != std::string::npos) refuse(fmt::format("{}: has a null", name));
+    };
+    if constexpr (std::is_same_v<T, std::string>) refuse_null(value);
+    if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      std::ranges::for_each(value, refuse_null);
     }
     return value;
   }
@@ -78,7 +84,8 @@ class Given {
     if constexpr (std::is_same_v<T, bool>) return "True or False";
     if constexpr (std::is_same_v<T, int>) return "a whole number of 32 bits";
     if constexpr (std::is_integral_v<T>) return "a whole number";
-    return "a number";
+    if constexpr (std::is_floating_point_v<T>) return "a number";
+    return "a list of texts";
   }
   nb::object object_;
 };
@@ -156,6 +163,20 @@ class Held : public Closable {
  protected:
   void hold(std::unique_ptr<T> made) { held_ = std::move(made); }
   void rename(std::string name) { name_ = std::move(name); }
+  /// `close` of what ends by a call that may throw, which is the last one in any case.
+  template <class Last>
+  void close_after(Last last) {
+    if (closed()) return;
+    std::exception_ptr failure;
+    try {
+      nb::gil_scoped_release released;
+      last(*held_);
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+    end();
+    if (failure) std::rethrow_exception(failure);
+  }
 
  private:
   T* get() const {
@@ -222,9 +243,9 @@ void bind_exchanges(nb::module_& module);
 void bind_reductions(nb::module_& module);
 void bind_transforms(nb::module_& module);
 void bind_tuner(nb::module_& module);
-void bind_files(nb::module_& module);
+void bind_outputs(nb::module_& module);
+void bind_inputs(nb::module_& module);
 void bind_shared_files(nb::module_& module);
-void bind_sessions(nb::module_& module);
 void bind_facts(nb::module_& module);
 void bind_sparse(nb::module_& module);
 

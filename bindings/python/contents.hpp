@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `Output.write` and `Stream.write` are given in Python, as `FileContents`.
+// What `Output.write` is given in Python, as `FileContents`.
 #pragma once
 
 #include <deque>

@@ -56,9 +56,9 @@ NB_MODULE(_core, module) {
   bind_exchanges(module);
   bind_reductions(module);
   bind_transforms(module);
-  bind_files(module);
+  bind_outputs(module);
+  bind_inputs(module);
   bind_shared_files(module);
-  bind_sessions(module);
 #if TAILRACE_WITH_SPARSE
   bind_sparse(module);
 #endif

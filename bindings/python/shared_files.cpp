@@ -42,16 +42,7 @@ class PyFile final : public Held<File> {
          [&](const FilePart& part, std::byte* data) { file.read(part, data); });
   }
   void close() override {
-    if (closed()) return;
-    std::exception_ptr failure;
-    try {
-      nb::gil_scoped_release released;
-      (**this).close();
-    } catch (const Error&) {
-      failure = std::current_exception();
-    }
-    Held::close();
-    if (failure) std::rethrow_exception(failure);
+    close_after([](File& file) { file.close(); });
   }
 
  private:

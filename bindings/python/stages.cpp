@@ -76,15 +76,20 @@ void for_functions(const char* what, nb::handle given, nb::list& kept, Add add) 
 
 }  // namespace
 
-StageFunctions functions_of(nb::handle stages, nb::handle tasks, nb::list& kept) {
-  StageFunctions functions;
-  for_functions("functions", stages, kept, [&](const std::string& name, nb::handle function) {
-    functions.stages[name] = [function](std::int64_t step, std::span<StagePart> parts) {
+std::map<std::string, StageFunction> stages_of(nb::handle given, nb::list& kept) {
+  std::map<std::string, StageFunction> stages;
+  for_functions("functions", given, kept, [&](const std::string& name, nb::handle function) {
+    stages[name] = [function](std::int64_t step, std::span<StagePart> parts) {
       with_python([&] { call_python(function, step, parts); });
     };
   });
-  for_functions("tasks", tasks, kept, [&](const std::string& name, nb::handle function) {
-    functions.tasks[name] = [function](std::int64_t step, std::int64_t task) {
+  return stages;
+}
+
+std::map<std::string, TaskFunction> tasks_of(nb::handle given, nb::list& kept) {
+  std::map<std::string, TaskFunction> tasks;
+  for_functions("tasks", given, kept, [&](const std::string& name, nb::handle function) {
+    tasks[name] = [function](std::int64_t step, std::int64_t task) {
       return with_python([&] {
         const nb::object result = function(step, task);
         double number = 0;
@@ -95,7 +100,7 @@ StageFunctions functions_of(nb::handle stages, nb::handle tasks, nb::list& kept)
       });
     };
   });
-  return functions;
+  return tasks;
 }
 
 }  // namespace tailrace::python

@@ -7,9 +7,10 @@
 
 namespace tailrace::python {
 
-/// The functions of two dicts (or None), name to callable. They refer to the callables, which are
+/// The functions of a dict (or None), name to callable. They refer to the callables, which are
 /// added to `kept` and live as long as that, and take the interpreter's lock by themselves. Throws
 /// naming what is wrong.
-StageFunctions functions_of(nanobind::handle stages, nanobind::handle tasks, nanobind::list& kept);
+std::map<std::string, StageFunction> stages_of(nanobind::handle given, nanobind::list& kept);
+std::map<std::string, TaskFunction> tasks_of(nanobind::handle given, nanobind::list& kept);
 
 }  // namespace tailrace::python

@@ -11,43 +11,59 @@
 
 namespace tailrace {
 
-/// Writes plain HDF5 files (contiguous datasets, NetCDF-4 dimension scales) that h5py, xarray and
-/// ParaView read: one rank writes the metadata, the writer ranks put the data into the dataset's
-/// extent with `pwrite`. A path that ends in ".zarr" becomes a Zarr store. A file grows under
-/// `PATH.partial`, is flushed and checksummed, and gets its final name last, so `PATH` is either
-/// absent, the previous complete file, or the new one.
+class Session;
+
+/// The outcome of a step.
+enum class WriteResult { staged, written, dropped, lowered, spilled };
+
+/// Writes files of named arrays while the program computes: plain HDF5 (contiguous datasets,
+/// NetCDF-4 dimension scales) that h5py, xarray and ParaView read, or Zarr stores (a path that ends
+/// in ".zarr"). A file grows under `PATH.partial`, is flushed and checksummed, and gets its final
+/// name last, so `PATH` is either absent, the previous complete file, or the new one.
+///
+///     tailrace::Output output(comm);  // hidden; {.servers = "thread"}: a server thread per node
+///     output.write("u.h5", {.variables = {{"u", layout, u}}});
+///
+/// Ranks that do nothing but serve are split off by a `Session`, which opens outputs.
 class Output {
  public:
-  /// Hides by default (`OutputMode::hidden`). Throws `Errc::invalid_input` on all ranks for options
-  /// out of range. Collective, blocking.
+  /// Throws `Errc::invalid_input` on all ranks for options out of range, `Errc::io` if a server
+  /// cannot be started. Collective, blocking.
   explicit Output(const Comm& comm, OutputOptions options = {});
   /// Waits for unfinished files; errors found now are only printed (`set_line_handler`), so call
-  /// `finish` first. Collective, blocking.
+  /// `finish` first. Of a session: the session does so. Collective, blocking.
   ~Output();
   Output(Output&&) noexcept;
 
-  /// Writes `contents` to `path`. When it returns, the caller's arrays may be changed. Shapes must
-  /// be the same from call to call for buffers to be reused. Waits if `buffered_files` are under
-  /// way. Throws on all ranks the same `Errc::io` (errno, rank, path, step) for this file
-  /// (synchronous) or for an earlier one (hidden: then nothing of `contents` has been written, and
-  /// the call may be repeated). The `Output` stays usable. Collective, blocking for the copy only
-  /// if hidden.
-  void write(const std::string& path, const FileContents& contents);
+  /// Hands over `contents`, to be written to `path`. When it returns, the caller's arrays may be
+  /// changed. Layouts may differ from call to call; where they do not, buffers are reused. Throws
+  /// on all ranks the same error: one of these arguments, or (`OnFailure::stop`) `Errc::io` of this
+  /// file ("none") or of an earlier one, with errno, rank, path and step; then nothing of
+  /// `contents` has been taken, and the call may be repeated. Collective over the ranks that
+  /// compute; blocking for the copy, and as `when_full` says.
+  WriteResult write(const std::string& path, const FileContents& contents);
   /// Waits until every file has its final name; throws like `write`. MPI_Finalize does the same for
   /// a program that forgot, and prints that and errors. Collective, blocking.
   void finish();
-  /// Gives files their final names as soon as all writers are done, rather than at the next `write`
-  /// or `finish`. Cheap; call it once per step, on all ranks. Never waits, never throws for a
-  /// failed file (the next `write` or `finish` does). Local.
+  /// Gives files their final names as soon as all writers are done, and moves data on where the
+  /// transport needs help, rather than at the next `write` or `finish`. Cheap; call it once per
+  /// step, on all ranks. Never waits, never throws for a failed file (the next `write` or `finish`
+  /// does). Local.
   void progress();
   OutputStatistics statistics() const;
   /// Path of the last file known on this rank to be complete, or "". Local.
   const std::string& last_complete() const;
+  /// Who writes, and why. Local.
+  const std::string& describe() const;
 
   class State;
 
  private:
-  std::unique_ptr<State> state_;
+  friend class Session;
+  explicit Output(std::shared_ptr<State> state);
+
+  std::shared_ptr<State> state_;
+  std::unique_ptr<Session> own_;  ///< of an output that no other session opened
 };
 
 }  // namespace tailrace

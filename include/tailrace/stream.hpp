@@ -1,44 +1,48 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Names of 0.1, for programs that use them: an output of a session was a `Stream`, and there were
+// three structs of options.
 #pragma once
 
-#include <memory>
-#include <string>
-
-#include "tailrace/more/file_contents.hpp"
-#include "tailrace/more/output_statistics.hpp"
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/output.hpp"
 
 namespace tailrace {
 
-/// The outcome of a step.
-enum class WriteResult { staged, written, dropped, lowered, spilled };
+using Stream [[deprecated("use Output")]] = Output;
+using SessionOptions [[deprecated("use OutputOptions")]] = OutputOptions;
 
-/// An output of the application: files of named arrays, one per step, which leave by the session's
-/// servers. Made by `Session::open`.
-class Stream {
- public:
-  ~Stream();  ///< as `finish`, but prints errors
-  Stream(Stream&&) noexcept;
+struct StreamOptions01 {
+  int priority = 0;
+  WhenFull when_full = WhenFull::wait;
+  double stall_budget = 0;
+  double wait_limit_s = 600;
+  std::string spill_folder = {};
+  OnFailure on_failure = OnFailure::stop;
+  double retry_s = 0;
+  std::string fallback_path = {};
+  std::string format = "auto";
+  bool variables = true;
+  std::vector<Product> products = {};
+  OutputOptions output = {};
 
-  /// Hands over `contents`, to be written to `path`. When it returns, the caller's arrays may be
-  /// changed. Layouts may differ from call to call. Throws on all ranks the same error: one of
-  /// these arguments, or (`OnFailure::stop`) `Errc::io` of an earlier file, with errno, rank, path
-  /// and step; then nothing of `contents` has been taken, and the call may be repeated. Collective
-  /// over the compute ranks; blocking for the copy, and as `when_full` says.
-  WriteResult write(const std::string& path, const FileContents& contents);
-  /// Moves data on, where the transport needs help (`credit`, `push_*`). Cheap. Local.
-  void progress();
-  /// Waits until every file has its final name; throws like `write`. Collective, blocking.
-  void finish();
-  OutputStatistics statistics() const;
-  /// Path of the last file known on this rank to be complete, or "". Local.
-  const std::string& last_complete() const;
-
-  class State;
-  explicit Stream(std::shared_ptr<State> state);
-
- private:
-  std::shared_ptr<State> state_;
+  /// The same settings. Local.
+  operator OutputOptions() const {
+    auto same = output;
+    same.mode = OutputMode01::of_session;
+    same.priority = priority;
+    same.when_full = when_full;
+    same.stall_budget = stall_budget;
+    same.wait_limit_s = wait_limit_s;
+    same.spill_folder = spill_folder;
+    same.on_failure = on_failure;
+    same.retry_s = retry_s;
+    same.fallback_path = fallback_path;
+    same.format = format;
+    same.variables = variables;
+    same.products = products;
+    return same;
+  }
 };
+using StreamOptions [[deprecated("use OutputOptions, which has what was in `output`")]] =
+    StreamOptions01;
 
 }  // namespace tailrace

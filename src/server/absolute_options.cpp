@@ -51,7 +51,7 @@ std::string with_absolute_paths(const std::string& text) {
 
 }  // namespace
 
-StreamOptions with_absolute_paths(const Comm& comm, StreamOptions options) {
+OutputOptions with_absolute_paths(const Comm& comm, OutputOptions options) {
   const auto given = options;
   options.fallback_path = absolute_path(options.fallback_path);
   bool relative = options.fallback_path != given.fallback_path;
@@ -69,7 +69,7 @@ StreamOptions with_absolute_paths(const Comm& comm, StreamOptions options) {
     }
   });
   options.spill_folder = absolute_path(options.spill_folder);
-  require_same_folder(comm, "stream", relative ? "." : "");
+  require_same_folder(comm, "output", relative ? "." : "");
   return options;
 }
 

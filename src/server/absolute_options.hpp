@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tailrace/comm.hpp"
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace::server {
 
@@ -10,6 +10,6 @@ namespace tailrace::server {
 /// and spill folders, the paths of products, and the files that their stages name. Throws
 /// `Errc::invalid_input` on all ranks for a relative path if ranks are in different folders (spill
 /// folders are each node's own). Collective over `comm`, blocking.
-StreamOptions with_absolute_paths(const Comm& comm, StreamOptions options);
+OutputOptions with_absolute_paths(const Comm& comm, OutputOptions options);
 
 }  // namespace tailrace::server

@@ -19,6 +19,19 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 30;  // MPI's counts have 
 
 }  // namespace
 
+void Group::reduce(std::span<double> values, Operation operation) {
+  const auto all = gather(std::as_bytes(values));
+  std::vector<double> other(values.size());
+  for (std::size_t member = 0; member < all.size(); ++member) {
+    std::memcpy(other.data(), all[member].data(), values.size_bytes());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = member == 0                   ? other[i]
+                  : operation == Operation::sum ? values[i] + other[i]
+                                                : std::max(values[i], other[i]);
+    }
+  }
+}
+
 GroupExchange::GroupExchange(const Comm& comm, int channel,
                              std::span<const std::vector<std::byte>> outgoing)
     : comm_(comm.raw()), tag_(channel), outgoing_(outgoing), sizes_(outgoing.size()) {
@@ -85,19 +98,6 @@ class MpiRelay::ChannelGroup : public Group {
   int rank() const override { return relay_.comm_.rank(); }
   int size() const override { return relay_.comm_.num_ranks(); }
   std::string name() const override { return relay_.name_; }
-  // In the order of the servers, so that all of them get the same bits.
-  void reduce(std::span<double> values, Operation operation) override {
-    const auto all = gather(std::as_bytes(values));
-    std::vector<double> other(values.size());
-    for (std::size_t server = 0; server < all.size(); ++server) {
-      std::memcpy(other.data(), all[server].data(), values.size_bytes());
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = server == 0                   ? other[i]
-                    : operation == Operation::sum ? values[i] + other[i]
-                                                  : std::max(values[i], other[i]);
-      }
-    }
-  }
   std::vector<std::vector<std::byte>> exchange(
       const std::vector<std::vector<std::byte>>& outgoing) override {
     return relay_.exchange(channel_, outgoing);

@@ -32,7 +32,8 @@ class Group {
   /// What this member is called in errors.
   virtual std::string name() const { return "server " + std::to_string(rank()); }
   enum class Operation { sum, max };
-  virtual void reduce(std::span<double> values, Operation operation) = 0;
+  /// In the order of the members, so that all of them get the same bits.
+  virtual void reduce(std::span<double> values, Operation operation);
   void sum(std::span<double> values) { reduce(values, Operation::sum); }
   void max(std::span<double> values) { reduce(values, Operation::max); }
   /// `outgoing[s]` goes to server s; returns what came from each.

@@ -19,14 +19,14 @@ static void travel(Bytes& bytes, Product& product) {
 }
 
 template <class Bytes>
-static void travel(Bytes& bytes, StreamOptions& options) {
+static void travel(Bytes& bytes, OutputOptions& options) {
   bytes(options.priority, options.on_failure, options.fallback_path, options.retry_s,
-        options.format, options.variables, options.output.stripe_bytes, options.output.checksums,
+        options.format, options.variables, options.stripe_bytes, options.checksums,
         options.products);
-  auto hints = options.output.hints.pairs();
+  auto hints = options.hints.pairs();
   bytes(hints);
   if constexpr (Bytes::reads) {
-    for (const auto& [name, value] : hints) options.output.hints.set(name, value);
+    for (const auto& [name, value] : hints) options.hints.set(name, value);
   }
 }
 
@@ -69,7 +69,7 @@ Step bare_step(const std::string& path, std::int64_t number, const FileContents&
   return step;
 }
 
-std::vector<std::byte> to_bytes(const std::string& stream, const StreamOptions& options,
+std::vector<std::byte> to_bytes(const std::string& stream, const OutputOptions& options,
                                 const std::string& path, std::int64_t number,
                                 const FileContents& contents, bool lowered) {
   Description description{stream, options, bare_step(path, number, contents)};

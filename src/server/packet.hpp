@@ -12,7 +12,7 @@
 #include "server/team.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/box.hpp"
-#include "tailrace/stream.hpp"
+#include "tailrace/output.hpp"
 
 namespace tailrace::server {
 
@@ -73,7 +73,7 @@ struct WholeNotice {
 /// that servers need no state from before (a restarted one has none).
 struct Description {
   std::string stream;     ///< its name
-  StreamOptions options;  ///< all but what only clients use; no pointers
+  OutputOptions options;  ///< all but what only clients use; no pointers
   Step step;              ///< fields without parts
 };
 
@@ -81,7 +81,7 @@ struct Description {
 Step bare_step(const std::string& path, std::int64_t number, const FileContents& contents);
 
 /// Plain bytes and back. Local.
-std::vector<std::byte> to_bytes(const std::string& stream, const StreamOptions& options,
+std::vector<std::byte> to_bytes(const std::string& stream, const OutputOptions& options,
                                 const std::string& path, std::int64_t number,
                                 const FileContents& contents, bool lowered);
 Description to_description(std::span<const std::byte> bytes);

@@ -122,7 +122,7 @@ class Server::State {
   };
   struct Job : StepJob {
     StepKey key;
-    StreamOptions its_options;
+    OutputOptions its_options;
     double first_s = 0;
   };
   using JobPtr = std::shared_ptr<Job>;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <exception>
 #include <thread>
 
@@ -21,15 +22,16 @@
 #include "server/absolute_options.hpp"
 #include "server/client.hpp"
 #include "server/group.hpp"
+#include "server/output_state.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/policy/overflow.hpp"
 #include "server/policy/roles.hpp"
+#include "server/policy/whose_settings.hpp"
 #include "server/process/launcher.hpp"
-#include "server/put_stream.hpp"
-#include "server/served_stream.hpp"
+#include "server/put_output.hpp"
+#include "server/served_output.hpp"
 #include "server/server.hpp"
 #include "server/step_file.hpp"
-#include "server/stream_state.hpp"
 #include "server/transport.hpp"
 #include "store/hdf5_handle.hpp"
 #include "tailrace/error.hpp"
@@ -41,10 +43,10 @@ using namespace server;
 namespace {
 
 /// Throws for numbers that are out of range, and names that are not known, whatever serves.
-void check_options(const SessionOptions& options) {
+void check_options(const OutputOptions& options, const std::string& who) {
   constexpr int most_threads = 4096;
-  const auto require = [](bool ok, const std::string& what) {
-    if (!ok) throw Error(Errc::invalid_input, "session: " + what);
+  const auto require = [&](bool ok, const std::string& what) {
+    if (!ok) throw Error(Errc::invalid_input, who + ": " + what);
   };
   require(options.memory_bytes > 0,
           fmt::format("memory_bytes = {}: must be greater than 0", options.memory_bytes));
@@ -54,16 +56,15 @@ void check_options(const SessionOptions& options) {
           fmt::format("senders_at_once = {}: must be greater than 0", options.senders_at_once));
   require(options.chunk_bytes > 0,
           fmt::format("chunk_bytes = {}: must be greater than 0", options.chunk_bytes));
-  require(options.watchdog_s >= 0,
-          fmt::format("watchdog_s = {}: must be greater than 0, or 0 for no limit",
-                      options.watchdog_s));
+  require(!std::isnan(options.watchdog_s), "watchdog_s = nan: must be a time in seconds");
   require(options.progress == "calls" || options.progress == "thread",
           fmt::format("progress = \"{}\": must be \"calls\" or \"thread\"", options.progress));
   if (options.transport != "auto") find_transport(options.transport);
 }
 
 constexpr double end_limit_s = 600;
-constexpr double no_limit_s = 1e9;  // 30 years
+constexpr double usual_limit_s = 600;  // of silence, and of waits
+constexpr double no_limit_s = 1e9;     // 30 years
 
 /// What a rank or thread that serves needs.
 struct ServerParts {
@@ -91,13 +92,14 @@ int most_clients_of_a_node(const Team& team) {
 
 class Session::State {
  public:
-  State(MPI_Comm world, SessionOptions options);
+  /// `alone`: of one output, which has no session.
+  State(Comm world, OutputOptions options, bool alone);
   ~State();
   int serve();
-  Stream open(const std::string& name, StreamOptions options);
+  std::shared_ptr<Output::State> open(const std::string& name, OutputOptions options);
   void close();
 
-  SessionOptions options;
+  OutputOptions options;
   Decision decision;
   std::string transport, description;
 
@@ -110,8 +112,9 @@ class Session::State {
   void start_thread();
   void join_thread();
   double watchdog_s() const { return options.watchdog_s > 0 ? options.watchdog_s : no_limit_s; }
+  double wait_limit_s(double asked_s) const;
   void check_name(const std::string& name) const;
-  void close_streams();
+  void leave_servers(std::optional<Error>& failure);
   void end_at_finalize();
   void end(Leaving how) noexcept;
 
@@ -124,32 +127,38 @@ class Session::State {
   std::unique_ptr<ServerProcess> process_;
   std::unique_ptr<Client> client_;
   std::optional<Meeting> meeting_;  // of the ranks that compute
-  std::vector<std::shared_ptr<Stream::State>> streams_;
+  std::vector<std::shared_ptr<Output::State>> outputs_;
+  const bool alone_;
   bool open_ = true;
   bool ended_ = false;
   std::optional<AtFinalize> at_finalize_;
 };
 
-Session::State::State(MPI_Comm world, SessionOptions given)
-    : options(std::move(given)), decision(make_team(world, options)) {
+Session::State::State(Comm world, OutputOptions given, bool alone)
+    : options(std::move(given)),
+      decision(make_team(std::move(world), options, alone)),
+      alone_(alone) {
   const auto& made = team();
   run_agreed(made.all.raw(), [&] {
-    check_options(options);
+    check_options(options, alone ? "output" : "session");
     check_functions(options.functions);
   });
+  if (options.watchdog_s < 0) {
+    options.watchdog_s = alone && made.num_servers() == 0 ? 0 : usual_limit_s;
+  }
   description = decision.reason;
   store::start_hdf5();  // a parallel one ends in MPI_Finalize, too: after this session
   if (made.compute) {
     const auto progress = [this] {
       if (client_) client_->progress();
-      for (const auto& stream : streams_) stream->progress();
+      for (const auto& output : outputs_) output->progress();
     };
     const auto all_safe = [this, progress] {
       progress();
       return (!client_ || client_->all_released()) &&
-             std::ranges::all_of(streams_, [](const auto& stream) { return stream->all_ended(); });
+             std::ranges::all_of(outputs_, [](const auto& output) { return output->all_ended(); });
     };
-    meeting_.emplace(*made.compute, Meeting::Settings{.who = "session",
+    meeting_.emplace(*made.compute, Meeting::Settings{.who = alone ? "output" : "session",
                                                       .limit_s = options.watchdog_s,
                                                       .meanwhile = progress,
                                                       .all_safe = all_safe});
@@ -161,14 +170,22 @@ Session::State::State(MPI_Comm world, SessionOptions given)
   end_at_finalize();
 }
 
-// MPI_Finalize ends the newest first, and an Output of a stream may not leave before its session.
+// MPI_Finalize ends the newest first, and what an output has made may not end before its session.
 void Session::State::end_at_finalize() {
   at_finalize_.emplace([this] {
-    if (open_ && team().client == 0) {
+    std::size_t left = 0;
+    for (const auto& output : outputs_) left += output->num_under_way();
+    const bool speaks = open_ && team().client == 0;
+    if (speaks && !alone_) {
       say(LogLevel::warning,
           "session: MPI_Finalize closes it: call close() before, which throws what went wrong");
     }
     end(Leaving::finalized);
+    if (!speaks || !alone_ || left == 0) return;
+    say(LogLevel::warning,
+        fmt::format("output: MPI_Finalize waited for {} file(s): call finish() before, which "
+                    "throws what went wrong with them",
+                    left));
   });
 }
 
@@ -214,7 +231,7 @@ void naming_memory(Make&& make) {
                               error.code() == Errc::internal;
     if (!lacks_memory) throw;
     throw AgreedError(error.code(),
-                      fmt::format("{}; give less staging memory (SessionOptions::memory_bytes, "
+                      fmt::format("{}; give less staging memory (OutputOptions::memory_bytes, "
                                   "output.memory of a case)",
                                   error.what()),
                       error.sys_errno(), error.place());
@@ -300,67 +317,81 @@ int Session::State::serve() {
 
 void Session::State::check_name(const std::string& name) const {
   const bool taken =
-      std::ranges::any_of(streams_, [&](const auto& s) { return s->name() == name; });
+      std::ranges::any_of(outputs_, [&](const auto& s) { return s->name() == name; });
   require_all(team().compute->raw(), !taken && !name.empty(),
-              fmt::format("session: a stream \"{}\" cannot be opened: the name is {}", name,
+              fmt::format("session: an output \"{}\" cannot be opened: the name is {}", name,
                           taken ? "taken" : "empty"));
 }
 
-Stream Session::State::open(const std::string& name, StreamOptions stream_options) {
-  if (!team().compute) throw Error(Errc::invalid_input, "session: servers open no streams");
+double Session::State::wait_limit_s(double asked_s) const {
+  if (asked_s < 0 && !alone_) return usual_limit_s;
+  return asked_s > 0 ? asked_s : no_limit_s;
+}
+
+std::shared_ptr<Output::State> Session::State::open(const std::string& name,
+                                                    OutputOptions its_options) {
+  if (!team().compute) throw Error(Errc::invalid_input, "session: servers open no outputs");
   if (!open_) {
-    refuse_input("session: stream \"{}\" cannot be opened: the session has been closed", name);
+    refuse_input("session: output \"{}\" cannot be opened: the session has been closed", name);
   }
-  meeting_->begin("open of stream " + name);
-  check_name(name);
-  stream_options = with_absolute_paths(*team().compute, std::move(stream_options));
-  run_agreed(team().compute->raw(), [&] {
+  const auto& comm = *team().compute;
+  if (!alone_) {
+    meeting_->begin("open of output " + name);
+    check_name(name);
+    run_agreed(comm.raw(), [&] { refuse_settings_of_sessions(name, its_options); });
+  }
+  its_options = with_absolute_paths(comm, std::move(its_options));
+  if (its_options.trace == nullptr) its_options.trace = options.trace;
+  run_agreed(comm.raw(), [&] {
+    if (std::isnan(its_options.wait_limit_s)) {
+      refuse_input("wait_limit_s = nan: must be a time in seconds");
+    }
     // Errors now rather than on the servers; tailrace-server has no functions.
-    const Overflow check(stream_options);
-    find_format(stream_options.format, "x.h5");
+    const Overflow check(its_options);
+    find_format(its_options.format, "x.h5");
     const bool has_functions =
         team().kind != Team::Kind::process || !options.server_program.empty();
-    const Pipeline products(stream_options.products,
+    const Pipeline products(its_options.products,
                             has_functions ? options.functions : StageFunctions{});
   });
-  std::shared_ptr<Stream::State> stream;
+  its_options.wait_limit_s = wait_limit_s(its_options.wait_limit_s);
+  std::shared_ptr<Output::State> output;
   if (team().num_servers() == 0) {
-    stream = std::make_shared<PutStream>(
-        name, std::move(stream_options), *meeting_, *team().compute,
-        PutStream::Setting{team().kind == Team::Kind::hidden, options.threads, options.functions,
-                           options.trace});
+    output = std::make_shared<PutOutput>(
+        name, std::move(its_options), *meeting_, comm,
+        PutOutput::Setting{team().kind == Team::Kind::hidden, options.threads, options.functions});
   } else {
-    run_agreed(team().compute->raw(), [&] {
-      stream = std::make_shared<ServedStream>(name, std::move(stream_options), *meeting_, *client_,
-                                              options.trace);
+    run_agreed(comm.raw(), [&] {
+      output = std::make_shared<ServedOutput>(name, std::move(its_options), *meeting_, *client_);
     });
   }
-  streams_.push_back(stream);
+  output->set_description(description);
+  outputs_.push_back(output);
   end_at_finalize();
-  return Stream(std::move(stream));
+  return output;
 }
 
 void Session::State::close() {
   if (!open_) return;
   if (meeting_) meeting_->begin_last("close");
-  close_streams();
-}
-
-void Session::State::close_streams() {
   open_ = false;
   std::optional<Error> failure;
-  for (const auto& stream : streams_) {
-    try_also(failure, [&] { stream->finish(); });
-    stream->leave();  // what comes after a failure
-    stream->close();
+  for (const auto& output : outputs_) {
+    try_also(failure, [&] { output->finish(); });
+    output->leave();  // what comes after a failure
+    output->close();
   }
-  if (client_)
-    try_also(failure, [&] {
-      client_->leave(std::min(end_limit_s, 2 * watchdog_s()));
-      join_thread();
-      if (process_) process_->finish(end_limit_s);
-    });
+  leave_servers(failure);
   if (failure) throw *failure;
+}
+
+void Session::State::leave_servers(std::optional<Error>& failure) {
+  if (!client_) return;
+  try_also(failure, [&] {
+    client_->leave(std::min(end_limit_s, 2 * watchdog_s()));
+    join_thread();
+    if (process_) process_->finish(end_limit_s);
+  });
 }
 
 // Closes it, and lets go of servers that cannot be reached.
@@ -372,16 +403,16 @@ void Session::State::end(Leaving how) noexcept {
                                     team().server));
   }
   if (team().compute) {
-    if (open_) meeting_->leave(how);
-    try {
-      if (open_ && how != Leaving::failed) close_streams();
-    } catch (const std::exception& error) {
-      if (team().client == 0) say(LogLevel::error, error.what());
+    const bool was_open = std::exchange(open_, false);
+    if (was_open) meeting_->leave(how);
+    for (const auto& output : outputs_) {
+      if (was_open && how != Leaving::failed) output->finish_or_say();
+      if (!output->closed()) output->leave();
+      output->close();
     }
-    for (const auto& stream : streams_) {
-      if (!stream->closed()) stream->leave();
-      stream->close();
-    }
+    std::optional<Error> failure;
+    if (was_open && how != Leaving::failed) leave_servers(failure);
+    if (failure && team().client == 0) say(LogLevel::error, failure->what());
     // Also after a `close` that failed: servers would wait for ever.
     if (client_ && !client_->has_left()) client_->abandon(watchdog_s());
     if (thread_.joinable() && client_->gone()) parts_.server->stop();
@@ -391,8 +422,12 @@ void Session::State::end(Leaving how) noexcept {
 
 Session::State::~State() { end(meeting_ ? meeting_->in_destructor() : Leaving::destroyed); }
 
-Session::Session(MPI_Comm world, SessionOptions options)
-    : state_(std::make_unique<State>(world, std::move(options))) {}
+Session::Session(MPI_Comm world, OutputOptions options) {
+  Comm all(world);
+  run_agreed(all.raw(), [&] { refuse_settings_of_outputs(options); });
+  state_ = std::make_unique<State>(std::move(all), std::move(options), false);
+}
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 
@@ -407,26 +442,34 @@ const std::string& Session::describe() const { return state_->description; }
 bool Session::hides() const { return state_->decision.team.kind != Team::Kind::none; }
 int Session::num_servers() const { return state_->decision.team.num_servers(); }
 const std::string& Session::transport() const { return state_->transport; }
-Stream Session::open(const std::string& name, StreamOptions options) {
-  return state_->open(name, std::move(options));
+Output Session::open(const std::string& name, OutputOptions options) {
+  return Output(state_->open(name, std::move(options)));
 }
 void Session::close() { state_->close(); }
 
-Stream::Stream(std::shared_ptr<State> state) : state_(std::move(state)) {}
-Stream::~Stream() = default;
-Stream::Stream(Stream&&) noexcept = default;
-
-WriteResult Stream::write(const std::string& path, const FileContents& contents) {
-  if (state_->closed()) {
-    throw Error(Errc::invalid_input, "stream " + state_->name() + ": its session has been closed");
-  }
-  return state_->write(path, contents);
+// Settings of who writes are not looked at where an output is opened, and the other way round.
+Output::Output(const Comm& comm, OutputOptions options)
+    : own_(new Session(std::make_unique<Session::State>(comm.duplicate(), options, true))) {
+  state_ = own_->state_->open("", std::move(options));
 }
-void Stream::progress() { state_->progress(); }
-void Stream::finish() {
+Output::Output(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Output::~Output() = default;
+Output::Output(Output&&) noexcept = default;
+
+WriteResult Output::write(const std::string& path, const FileContents& contents) {
+  if (state_->closed()) {
+    throw Error(Errc::invalid_input, state_->who() + ": its session has been closed");
+  }
+  auto result = WriteResult::dropped;
+  with_place(path, contents.step, [&] { result = state_->write(path, contents); });
+  return result;
+}
+void Output::progress() { state_->progress(); }
+void Output::finish() {
   if (!state_->closed()) state_->finish();
 }
-OutputStatistics Stream::statistics() const { return state_->statistics(); }
-const std::string& Stream::last_complete() const { return state_->last_complete(); }
+OutputStatistics Output::statistics() const { return state_->statistics(); }
+const std::string& Output::last_complete() const { return state_->last_complete(); }
+const std::string& Output::describe() const { return state_->description(); }
 
 }  // namespace tailrace

@@ -49,7 +49,7 @@ void StepLoop::start(const std::shared_ptr<StepJob>& job, std::function<void()> 
 
 FileSettings StepLoop::file_settings(const StepJob& job) {
   const bool says = job.files->rank() == 0 && !said_.exchange(true);
-  FileSettings settings{job.options->output, setting_.threads, says};
+  FileSettings settings{*job.options, setting_.threads, says};
   settings.output.trace = setting_.trace;
   return settings;
 }

@@ -11,8 +11,8 @@
 #include "server/pipeline/pipeline.hpp"
 #include "server/step.hpp"
 #include "server/write_step.hpp"
+#include "tailrace/more/output_options.hpp"
 #include "tailrace/more/stage.hpp"
-#include "tailrace/more/stream_options.hpp"
 
 namespace tailrace {
 class Trace;
@@ -23,7 +23,7 @@ namespace tailrace::server {
 /// A step at work on a member of the group that writes it.
 struct StepJob {
   virtual ~StepJob() = default;
-  const StreamOptions* options = nullptr;  ///< live as long as the job
+  const OutputOptions* options = nullptr;  ///< live as long as the job
   Group* products = nullptr;               ///< of those that make its products
   Group* files = nullptr;                  ///< the same members
   std::vector<StepOutput> outputs;         ///< of its variables; products add theirs

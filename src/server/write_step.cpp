@@ -138,7 +138,7 @@ Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, cons
 
 /// While the disk has no room, again for `retry_s`; what cannot be written where it belongs, in the
 /// folder `fallback_path`.
-Outcome write_or_fall_back(StepOutput& output, const StreamOptions& options, Group& group) {
+Outcome write_or_fall_back(StepOutput& output, const OutputOptions& options, Group& group) {
   const double start_s = now_s();
   std::string to = output.path;
   std::string instead;
@@ -180,7 +180,7 @@ StepOutput output_of(Pipeline::Result result, const FileSettings& settings, cons
           nullptr};
 }
 
-Outcome write_files(std::vector<StepOutput>& outputs, const StreamOptions& options, Group& group) {
+Outcome write_files(std::vector<StepOutput>& outputs, const OutputOptions& options, Group& group) {
   Outcome all;
   for (auto& output : outputs) all.add(write_or_fall_back(output, options, group));
   return all;

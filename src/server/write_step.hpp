@@ -48,6 +48,6 @@ StepOutput output_of(Pipeline::Result result, const FileSettings& settings, cons
 /// belongs goes into the folder `fallback_path`. One that fails does not keep the others from being
 /// written; nothing unfinished is left of it, or the failure says what. Collective over `group`,
 /// blocking; never throws `Error`.
-Outcome write_files(std::vector<StepOutput>& outputs, const StreamOptions& options, Group& group);
+Outcome write_files(std::vector<StepOutput>& outputs, const OutputOptions& options, Group& group);
 
 }  // namespace tailrace::server

@@ -137,16 +137,17 @@ void test_output(const tailrace_comm* comm, const char* folder) {
   REFUSED(tailrace_contents_variable(contents, "u", TAILRACE_FLOAT64, layout, halo, u, num_items),
           TAILRACE_INVALID_INPUT, "its memory has");
 
-  for (int mode = TAILRACE_SYNCHRONOUS; mode <= TAILRACE_HIDDEN; ++mode) {
+  const char* const kinds[3] = {"none", "hidden", "thread"};
+  for (int k = 0; k < 3; ++k) {
     char path[1024];
     /* The bytes of a name need not be UTF-8. */
     snprintf(path, sizeof path,
-             mode == 1 ? "%s/c_f\xe4"
-                         "ce_%d.h5"
-                       : "%s/c_face_%d.h5",
-             folder, mode);
+             k == 1 ? "%s/c_f\xe4"
+                      "ce_%d.h5"
+                    : "%s/c_face_%d.h5",
+             folder, k);
     tailrace_output_options options = tailrace_output_defaults();
-    options.mode = mode;
+    options.servers = kinds[k];
     tailrace_hints* hints = NULL;
     OK(tailrace_hints_create(&hints));
     OK(tailrace_hints_set(hints, "cb_nodes", "1"));
@@ -155,8 +156,13 @@ void test_output(const tailrace_comm* comm, const char* folder) {
     tailrace_output* output = NULL;
     OK(tailrace_output_create(comm, &options, &output));
     OK(tailrace_hints_destroy(&hints));
-    OK(tailrace_contents_step(contents, mode));
+    OK(tailrace_contents_step(contents, k));
+    int result = 9;
+    OK(tailrace_output_last_result(output, &result));
+    CHECK(result == -1);
     OK(tailrace_output_write(output, path, contents));
+    OK(tailrace_output_last_result(output, &result));
+    CHECK(result == (k == 0 ? TAILRACE_WRITTEN : TAILRACE_STAGED));
     OK(tailrace_output_progress(output));
     OK(tailrace_output_finish(output));
     const char* last = NULL;
@@ -165,11 +171,17 @@ void test_output(const tailrace_comm* comm, const char* folder) {
     tailrace_output_statistics seen;
     OK(tailrace_output_get_statistics(output, &seen));
     CHECK(seen.complete == 1 && seen.stall_s <= seen.call_s && seen.call_s > 0);
+    OK(tailrace_output_describe(output, &last));
+    CHECK(strlen(last) > 0);
+    OK(tailrace_output_describe_statistics(output, &last));
+    CHECK(strstr(last, "1 of 1 steps") != NULL);
     CHECK(this_rank != 0 || seen.writer_cpu_s > 0);
     /* One rank's array of a wrong size: refused on all. */
     OK(tailrace_contents_variable(contents, "u", TAILRACE_FLOAT64, layout, NULL, u,
                                   this_rank == 0 ? num_items - 1 : num_items));
     REFUSED(tailrace_output_write(output, path, contents), TAILRACE_INVALID_INPUT, "variable u");
+    OK(tailrace_output_last_result(output, &result));
+    CHECK(result == -1);
     OK(tailrace_contents_variable(contents, "u", TAILRACE_FLOAT64, layout, NULL, u, num_items));
     OK(tailrace_output_destroy(&output));
     read_again(comm, path);
@@ -199,7 +211,7 @@ void test_output_errors(const tailrace_comm* comm, const char* folder) {
                                 box.extents[0] * box.extents[1]));
   OK(tailrace_contents_step(contents, 17));
   tailrace_output_options options = tailrace_output_defaults();
-  options.mode = TAILRACE_SYNCHRONOUS;
+  options.servers = "none";
   tailrace_output* output = NULL;
   OK(tailrace_output_create(comm, &options, &output));
   REFUSED(tailrace_output_write(output, "/no/such/folder/u.h5", contents), TAILRACE_IO,
@@ -215,8 +227,11 @@ void test_output_errors(const tailrace_comm* comm, const char* folder) {
   options.strategy = "no such one";
   REFUSED(tailrace_output_create(comm, &options, &output), TAILRACE_INVALID_INPUT, "no such one");
   options = tailrace_output_defaults();
-  if (this_rank == all_ranks - 1) options.mode = 5;
-  REFUSED(tailrace_output_create(comm, &options, &output), TAILRACE_INVALID_INPUT, "mode: 5");
+  options.servers = "1 per node"; /* a session splits off ranks */
+  REFUSED(tailrace_output_create(comm, &options, &output), TAILRACE_INVALID_INPUT, "Session");
+  options = tailrace_output_defaults();
+  if (this_rank == all_ranks - 1) options.when_full = 5;
+  REFUSED(tailrace_output_create(comm, &options, &output), TAILRACE_INVALID_INPUT, "when_full: 5");
   tailrace_input* input = NULL;
   REFUSED(tailrace_input_open(comm, "/no/such.h5", NULL, &input), TAILRACE_IO, "/no/such.h5");
   CHECK(tailrace_error_errno() == ENOENT);

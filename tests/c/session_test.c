@@ -33,7 +33,7 @@ static void check_file(const tailrace_comm* comm, const char* path, double facto
   OK(tailrace_input_destroy(&input));
 }
 
-/* Writes two steps by a session's stream, on the ranks that compute. */
+/* Writes two steps by a session's output, on the ranks that compute. */
 static void compute(tailrace_session* session, const char* folder, const char* servers) {
   tailrace_comm* comm = NULL;
   OK(tailrace_session_comm(session, &comm));
@@ -56,70 +56,76 @@ static void compute(tailrace_session* session, const char* folder, const char* s
   products[0].name = "doubled";
   products[0].num_stages = 1;
   products[0].stages = doubled;
-  tailrace_stream_options options = tailrace_stream_defaults();
+  tailrace_output_options options = tailrace_output_defaults();
   options.num_products = 1;
   options.products = products;
-  tailrace_stream* stream = NULL;
-  OK(tailrace_session_open(session, "fields", &options, &stream));
+  tailrace_output* output = NULL;
+  OK(tailrace_session_open_output(session, "fields", &options, &output));
   tailrace_contents* contents = NULL;
   OK(tailrace_contents_create(&contents));
   OK(tailrace_contents_variable(contents, "u", TAILRACE_FLOAT64, layout, NULL, u, num_items));
   char path[1024], product[1100];
   int result = -1;
   for (int step = 1; step <= 2; ++step) {
-    snprintf(path, sizeof path, "%s/c_stream_%s_%d.h5", folder, servers, step);
+    snprintf(path, sizeof path, "%s/c_output_%s_%d.h5", folder, servers, step);
     OK(tailrace_contents_step(contents, step));
-    OK(tailrace_stream_write(stream, path, contents, &result));
+    OK(tailrace_output_write(output, path, contents));
+    OK(tailrace_output_last_result(output, &result));
     CHECK(result == TAILRACE_STAGED || result == TAILRACE_WRITTEN);
-    OK(tailrace_stream_progress(stream));
+    OK(tailrace_output_progress(output));
   }
-  OK(tailrace_stream_finish(stream));
+  OK(tailrace_output_finish(output));
   const char* text = NULL;
-  OK(tailrace_stream_last_complete(stream, &text));
+  OK(tailrace_output_last_complete(output, &text));
   CHECK(strcmp(text, path) == 0);
-  OK(tailrace_stream_describe(stream, &text));
+  OK(tailrace_output_describe(output, &text));
   CHECK(strlen(text) > 0);
   tailrace_output_statistics seen;
-  OK(tailrace_stream_get_statistics(stream, &seen));
+  OK(tailrace_output_get_statistics(output, &seen));
   CHECK(seen.steps == 2 && seen.complete == 2 && seen.failed == 0);
-  REFUSED(tailrace_stream_write(stream, NULL, contents, NULL), TAILRACE_INVALID_INPUT, "path");
-  OK(tailrace_stream_destroy(&stream));
+  REFUSED(tailrace_output_write(output, NULL, contents), TAILRACE_INVALID_INPUT, "path");
+  OK(tailrace_output_destroy(&output));
   check_file(comm, path, 1);
-  snprintf(product, sizeof product, "%s/c_stream_%s_2_doubled.h5", folder, servers);
+  snprintf(product, sizeof product, "%s/c_output_%s_2_doubled.h5", folder, servers);
   check_file(comm, product, 2);
 
-  /* A function that fails is an error of the stream, on all ranks. */
+  /* A function that fails is an error of the output, on all ranks. */
   const char* const failing[1] = {"call name=three"};
   products[0].stages = failing;
-  OK(tailrace_session_open(session, "failing", &options, &stream));
-  int status = tailrace_stream_write(stream, path, contents, &result);
-  if (status == TAILRACE_OK) status = tailrace_stream_finish(stream);
+  OK(tailrace_session_open_output(session, "failing", &options, &output));
+  int status = tailrace_output_write(output, path, contents);
+  if (status == TAILRACE_OK) status = tailrace_output_finish(output);
   REFUSED(status, TAILRACE_INVALID_INPUT, "the function three of the program returned 3");
-  OK(tailrace_stream_destroy(&stream));
+  OK(tailrace_output_destroy(&output));
   /* Two names for the same: the run continues after a file that cannot be written. */
   const int continues[2] = {TAILRACE_PROCEED, TAILRACE_CONTINUE};
   for (int k = 0; k < 2; ++k) {
-    tailrace_stream_options proceeding = tailrace_stream_defaults();
+    tailrace_output_options proceeding = tailrace_output_defaults();
     proceeding.on_failure = continues[k];
-    snprintf(path, sizeof path, "%s/missing/c_stream.h5", folder);
-    OK(tailrace_session_open(session, k == 0 ? "proceeds" : "continues", &proceeding, &stream));
-    OK(tailrace_stream_write(stream, path, contents, &result));
-    OK(tailrace_stream_finish(stream));
-    OK(tailrace_stream_get_statistics(stream, &seen));
+    snprintf(path, sizeof path, "%s/missing/c_output.h5", folder);
+    const char* const name = k == 0 ? "proceeds" : "continues";
+    OK(tailrace_session_open_output(session, name, &proceeding, &output));
+    OK(tailrace_output_write(output, path, contents));
+    OK(tailrace_output_finish(output));
+    OK(tailrace_output_get_statistics(output, &seen));
     CHECK(seen.failed == 1);
-    OK(tailrace_stream_destroy(&stream));
+    OK(tailrace_output_destroy(&output));
   }
   products[0].name = NULL;
-  REFUSED(tailrace_session_open(session, "wrong", &options, &stream), TAILRACE_INVALID_INPUT,
+  REFUSED(tailrace_session_open_output(session, "wrong", &options, &output), TAILRACE_INVALID_INPUT,
           "name of a product is NULL");
-  options = tailrace_stream_defaults();
+  options = tailrace_output_defaults();
   options.when_full = 9;
-  REFUSED(tailrace_session_open(session, "wrong", &options, &stream), TAILRACE_INVALID_INPUT,
+  REFUSED(tailrace_session_open_output(session, "wrong", &options, &output), TAILRACE_INVALID_INPUT,
           "when_full: 9");
-  options = tailrace_stream_defaults();
+  options = tailrace_output_defaults();
   options.on_failure = 2;
-  REFUSED(tailrace_session_open(session, "wrong", &options, &stream), TAILRACE_INVALID_INPUT,
+  REFUSED(tailrace_session_open_output(session, "wrong", &options, &output), TAILRACE_INVALID_INPUT,
           "on_failure: 2");
+  options = tailrace_output_defaults();
+  options.servers = "none"; /* the session says so */
+  REFUSED(tailrace_session_open_output(session, "wrong", &options, &output), TAILRACE_INVALID_INPUT,
+          "servers");
   OK(tailrace_contents_destroy(&contents));
   OK(tailrace_layout_destroy(&layout));
   OK(tailrace_comm_destroy(&comm));
@@ -141,7 +147,7 @@ int serve_this_test(int num_words, const char* const* words) {
 /* What is no program of servers, and what none is started with. */
 static void test_server_program(void) {
   const char* words[1] = {"/nowhere/server"};
-  tailrace_session_options options = tailrace_session_defaults();
+  tailrace_output_options options = tailrace_output_defaults();
   options.servers = "process";
   options.num_server_words = 1;
   options.server_program = words;
@@ -166,7 +172,7 @@ void test_session(const char* program, const char* folder) {
   const char* const server_program[2] = {program, "serve"};
   const char* const kinds[4] = {"none", "thread", "process", "1"};
   for (int k = 0; k < (all_ranks > 1 ? 4 : 3); ++k) {
-    tailrace_session_options options = tailrace_session_defaults();
+    tailrace_output_options options = tailrace_output_defaults();
     options.servers = kinds[k];
     options.folder = folder;
     options.num_functions = 3;
@@ -195,12 +201,16 @@ void test_session(const char* program, const char* folder) {
     OK(tailrace_session_destroy(&session));
   }
   test_server_program();
-  tailrace_session_options options = tailrace_session_defaults();
+  tailrace_output_options options = tailrace_output_defaults();
   options.servers = "many";
   tailrace_session* session = NULL;
   REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
           "many");
-  options = tailrace_session_defaults();
+  options = tailrace_output_defaults();
+  options.strategy = "grouped"; /* each output says so */
+  REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
+          "strategy");
+  options = tailrace_output_defaults();
   options.num_functions = 4;
   options.functions = functions;
   REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,

@@ -39,10 +39,9 @@ static tailrace_layout* good_layout = NULL;
 static tailrace_memory* good_memory = NULL;
 static tailrace_log* good_log = NULL;
 static tailrace_contents *good_contents = NULL, *scratch_contents = NULL;
-static tailrace_output* good_output = NULL;
+static tailrace_output *good_output = NULL, *good_opened = NULL;
 static tailrace_reduction* good_reduction = NULL;
 static tailrace_session* good_session = NULL;
-static tailrace_stream* good_stream = NULL;
 static tailrace_trace* good_trace = NULL;
 static void* destroyed = NULL;
 
@@ -63,7 +62,6 @@ static tailrace_contents* made_contents = NULL;
 static tailrace_output* made_output = NULL;
 static tailrace_reduction* made_reduction = NULL;
 static tailrace_session* made_session = NULL;
-static tailrace_stream* made_stream = NULL;
 static tailrace_trace* made_trace = NULL;
 static union {
   int ints[64];
@@ -76,10 +74,8 @@ static tailrace_exchange_options good_exchange_options;
 static tailrace_transform_options good_transform_options;
 static tailrace_input_options good_input_options;
 static tailrace_log_options good_log_options;
-static tailrace_output_options good_output_options;
+static tailrace_output_options good_output_options, good_session_options, good_opened_options;
 static tailrace_reduction_options good_reduction_options;
-static tailrace_session_options good_session_options;
-static tailrace_stream_options good_stream_options;
 static tailrace_function good_function;
 static tailrace_product good_product;
 static tailrace_tune_problem good_problem = {"sweep", "8", "first", 0};
@@ -118,22 +114,21 @@ static int no_work(void* user) {
   (void)user;
   return 0;
 }
-/* Streams of a session have different names, which are the same on all ranks. */
+/* Outputs of a session have different names, which are the same on all ranks. */
 static int case_number = 0;
-static const char* stream_name(void) {
+static const char* output_name(void) {
   static char name[32];
-  snprintf(name, sizeof name, "stream%d", case_number);
+  snprintf(name, sizeof name, "output%d", case_number);
   return name;
 }
 
 static void end_made(void) {
-  tailrace_stream_destroy(&made_stream);
+  tailrace_output_destroy(&made_output);
   tailrace_session_destroy(&made_session);
   tailrace_file_destroy(&made_file);
   tailrace_file_pool_destroy(&made_file_pool);
   tailrace_file_part_destroy(&made_file_part);
   tailrace_input_destroy(&made_input);
-  tailrace_output_destroy(&made_output);
   tailrace_contents_destroy(&made_contents);
   tailrace_log_destroy(&made_log);
   tailrace_exchange_destroy(&made_exchange);
@@ -217,13 +212,11 @@ static void set_options(void) {
   good_transform_options.method = good_transform_options.row_method = "alltoallv";
   good_input_options = tailrace_input_defaults();
   good_log_options = tailrace_log_defaults();
-  good_output_options = tailrace_output_defaults();
   good_reduction_options = tailrace_reduction_defaults();
   good_reduction_options.max_items = 64;
   good_reduction_options.method = "mpi";
   good_function = (tailrace_function){"nothing", nothing, NULL, NULL};
-  good_session_options = tailrace_session_defaults();
-  good_session_options.servers = "none";
+  good_session_options = tailrace_output_defaults();
   good_session_options.num_functions = 1;
   good_session_options.functions = &good_function;
   good_session_options.num_server_words = 1;
@@ -234,9 +227,13 @@ static void set_options(void) {
   good_product.stages = stages;
   good_product.num_variables = 1;
   good_product.variables = variables;
-  good_stream_options = tailrace_stream_defaults();
-  good_stream_options.num_products = 1;
-  good_stream_options.products = &good_product;
+  good_opened_options = tailrace_output_defaults();
+  good_opened_options.num_products = 1;
+  good_opened_options.products = &good_product;
+  good_output_options = good_session_options;
+  good_output_options.num_products = 1;
+  good_output_options.products = &good_product;
+  good_session_options.servers = "none";
   good_candidates[0] = (tailrace_candidate){"first", no_work, NULL, NULL};
   good_candidates[1] = (tailrace_candidate){"second", no_work, NULL, NULL};
   good_settings = tailrace_tune_defaults();
@@ -282,7 +279,7 @@ static void make_objects(void) {
   OK(tailrace_file_pool_create(good_comm, &good_file_pool));
   OK(tailrace_file_open(good_file_pool, bytes_path, TAILRACE_FILE_WRITE, NULL, NULL, &good_file));
   OK(tailrace_session_create(MPI_COMM_WORLD, &good_session_options, &good_session));
-  OK(tailrace_session_open(good_session, "good", &good_stream_options, &good_stream));
+  OK(tailrace_session_open_output(good_session, "good", &good_opened_options, &good_opened));
   tailrace_hints* gone = NULL;
   OK(tailrace_hints_create(&gone));
   destroyed = gone;
@@ -290,7 +287,7 @@ static void make_objects(void) {
 }
 
 static void end_objects(void) {
-  OK(tailrace_stream_destroy(&good_stream));
+  OK(tailrace_output_destroy(&good_opened));
   OK(tailrace_session_destroy(&good_session));
   OK(tailrace_file_destroy(&good_file));
   OK(tailrace_file_pool_destroy(&good_file_pool));

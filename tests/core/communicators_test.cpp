@@ -92,7 +92,7 @@ TEST_P(Communicators, OneForTheNodeOfEachParent) {
   const auto rows = slabs(extents, 0, comm.num_ranks());
   const auto columns = slabs(extents, 1, comm.num_ranks());
   const auto all = count_made(comm, GetParam(), [&] {
-    const Output output(comm, {.mode = OutputMode::hidden});
+    const Output output(comm, {.servers = "hidden"});
     const Exchange exchange(comm, rows, columns, {8, 1});
     const Reduction reduction(comm, {NumberType::float64, 100});
     fft::Options options;

@@ -71,7 +71,7 @@ static void compute(tailrace_session* session, const char* folder, int member, i
   tailrace_comm* comm = NULL;
   tailrace_layout* layout = NULL;
   tailrace_contents* contents = NULL;
-  tailrace_stream* stream = NULL;
+  tailrace_output* output = NULL;
   int rank = 0, num_ranks = 0;
   int64_t num_boxes = 0, num_items = 0, start = 0;
   tailrace_box box;
@@ -95,10 +95,10 @@ static void compute(tailrace_session* session, const char* folder, int member, i
   add_coordinate(contents, "z", nz);
   add_coordinate(contents, "y", ny);
   add_coordinate(contents, "x", nx);
-  tailrace_stream_options options = tailrace_stream_defaults();
+  tailrace_output_options options = tailrace_output_defaults();
   options.num_products = num_products;
   options.products = products;
-  must(tailrace_session_open(session, "fields", &options, &stream));
+  must(tailrace_session_open_output(session, "fields", &options, &output));
   for (int step = 1; step <= 4; ++step) {
     for (int64_t i = 0; i < num_items; ++i) {
       const int64_t n = start + i;
@@ -113,10 +113,10 @@ static void compute(tailrace_session* session, const char* folder, int member, i
                          : ".h5");
     must(tailrace_contents_step(contents, step));
     must(tailrace_contents_attribute_double(contents, NULL, "time", 0.5 * step));
-    must(tailrace_stream_write(stream, path, contents, NULL));
+    must(tailrace_output_write(output, path, contents));
   }
-  must(tailrace_stream_finish(stream));
-  must(tailrace_stream_destroy(&stream));
+  must(tailrace_output_finish(output));
+  must(tailrace_output_destroy(&output));
   must(tailrace_contents_destroy(&contents));
   must(tailrace_layout_destroy(&layout));
   must(tailrace_comm_destroy(&comm));
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   const char* const server_program[2] = {argv[0], "serve"};
   static tailrace_product products[max_products];
   const int num_products = read_products(argc - 4, argv + 4, products);
-  tailrace_session_options options = tailrace_session_defaults();
+  tailrace_output_options options = tailrace_output_defaults();
   options.servers = argv[2];
   options.memory_bytes = 16 << 20;
   options.num_functions = 2;

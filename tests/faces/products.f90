@@ -72,7 +72,7 @@ contains
     type(tailrace_comm) :: comm
     type(tailrace_layout) :: layout
     type(tailrace_contents) :: contents
-    type(tailrace_stream) :: stream
+    type(tailrace_output) :: output
     real(real64), allocatable, target :: u(:, :, :), w(:, :, :)
     integer(int32), allocatable, target :: m(:, :, :)
     integer :: s(3), e(3), step, i, j, k, n
@@ -88,7 +88,7 @@ contains
     call contents%coordinate("x", [(0.5_real64*i, i=0, nx - 1)])
     call contents%coordinate("y", [(0.5_real64*i, i=0, ny - 1)])
     call contents%coordinate("z", [(0.5_real64*i, i=0, nz - 1)])
-    call session%open("fields", stream, products=wanted)
+    call session%open("fields", output, products=wanted)
     do step = 1, 4
       do k = 1, e(3)
         do j = 1, e(2)
@@ -103,9 +103,9 @@ contains
       write (name, "(a,i0,a)") "/step_", step, trim(suffixes(step))
       call contents%step(step)
       call contents%attribute("time", 0.5_real64*step)
-      call stream%write(folder//trim(name), contents)
+      call output%write(folder//trim(name), contents)
     end do
-    call stream%finish()
+    call output%finish()
   end subroutine
 
 end program

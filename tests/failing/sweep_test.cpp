@@ -26,15 +26,15 @@ class SweepTest : public FolderTest {
     EXPECT_GT(sweep.num_fired(), 0) << variant;
   }
 
-  void sweep_output(const FailurePlan& plan, const std::string& strategy, OutputMode mode,
-                    const Hints& hints = {}) {
+  void sweep_output(const FailurePlan& plan, const std::string& strategy,
+                    const std::string& servers, const Hints& hints = {}) {
     OutputOptions options;
     options.hints = hints;
-    options.mode = mode;
+    options.servers = servers;
     options.strategy = strategy;
     options.stripe_bytes = 4096;
     Output output(comm, options);
-    const auto variant = strategy + (mode == OutputMode::hidden ? ", hidden" : ", synchronous");
+    const auto variant = strategy + (servers == "hidden" ? ", hidden" : ", synchronous");
     Sweep sweep(comm, plan, variant, ".h5",
                 [&](const std::string& path, const FileContents& contents) {
                   output.write(path, contents);
@@ -46,13 +46,13 @@ class SweepTest : public FolderTest {
 
   void sweep_session(const FailurePlan& plan, const std::string& servers,
                      const std::string& suffix) {
-    SessionOptions options;
+    OutputOptions options;
     options.servers = servers;
     options.memory_bytes = 16 << 20;
     options.watchdog_s = 60;
     Session session(comm.raw(), options);
     if (session.computes()) {
-      Stream stream = session.open("fields");
+      Output stream = session.open("fields");
       const auto variant = "servers = " + servers + ", " + suffix;
       Sweep sweep(session.compute(), plan, variant, suffix,
                   [&](const std::string& path, const FileContents& contents) {
@@ -84,15 +84,15 @@ class StrategySweep : public SweepTest, public ::testing::WithParamInterface<con
 
 TEST_P(StrategySweep, EveryCallOfOutput) {
   const FailurePlan plan(comm, folder);
-  for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-    sweep_output(plan, GetParam(), mode);
+  for (const std::string servers : {"none", "hidden"}) {
+    sweep_output(plan, GetParam(), servers);
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, StrategySweep, ::testing::ValuesIn(strategies));
 
 TEST_F(SweepTest, EveryCallOfUring) {
   const FailurePlan plan(comm, folder);
-  sweep_output(plan, "collective", OutputMode::hidden, {{"back_end", "uring"}});
+  sweep_output(plan, "collective", "hidden", {{"back_end", "uring"}});
 }
 
 /// Kinds of servers by their place in `kinds`, and formats.
@@ -117,7 +117,7 @@ TEST_F(SweepTest, EveryLookForDataInTheImageOfAFile) {
   plan.aim_at(comm, "lseek", "/dev/shm/tailrace_metadata_");
   for (const auto& kind : kinds()) {
     SCOPED_TRACE(kind);
-    SessionOptions options;
+    OutputOptions options;
     options.servers = kind;
     options.memory_bytes = 16 << 20;
     Session session(comm.raw(), options);
@@ -126,7 +126,7 @@ TEST_F(SweepTest, EveryLookForDataInTheImageOfAFile) {
     } else {
       const Comm& compute = session.compute();
       OutputCase mine(compute, {4, 8, 9}, 1);
-      Stream stream = session.open("fields");
+      Output stream = session.open("fields");
       const auto write = [&] {
         stream.write(path("u.h5"), mine.contents);
         stream.finish();
@@ -187,10 +187,10 @@ TEST_F(SweepTest, AProgramWithATimerWritesEverything) {
   const Ticking ticking;
   OutputCase large(comm, {16, 64, 66}, 1);
   for (const auto* strategy : strategies) {
-    for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+    for (const std::string servers : {"none", "hidden"}) {
       SCOPED_TRACE(strategy);
       OutputOptions options;
-      options.mode = mode;
+      options.servers = servers;
       options.strategy = strategy;
       Output output(comm, options);
       output.write(path("a.h5"), large.contents);
@@ -201,13 +201,13 @@ TEST_F(SweepTest, AProgramWithATimerWritesEverything) {
   }
   for (const auto& kind : kinds()) {
     SCOPED_TRACE(kind);
-    SessionOptions options;
+    OutputOptions options;
     options.servers = kind;
     options.memory_bytes = 256 << 20;  // takes longer than a tick to be had
     Session session(comm.raw(), options);
     if (session.computes()) {
       OutputCase test(session.compute(), {16, 64, 66}, 1);
-      Stream stream = session.open("fields");
+      Output stream = session.open("fields");
       for (int step = 0; step < 3; ++step) stream.write(path("s.h5"), test.contents);
       stream.finish();
       EXPECT_EQ(OutputCase::wrong_items(session.compute(), path("s.h5"), 0), 0);

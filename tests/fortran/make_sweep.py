@@ -52,21 +52,21 @@ ALLOWED = (
     # Hints are made when the first is set.
     r".*hints: not made", r"tailrace_hints%set.self: not made",
     # Any text is a name, a path, a line.
-    r".*\.(path|file|folder|of|text): (nonsense|a long text)",
-    r".*\.(folder|file|of): an empty text",
+    r".*\.(path|file|folder|spill_folder|fallback_path|of|text): (nonsense|a long text)",
+    r".*\.(folder|spill_folder|fallback_path|file|of): an empty text",
     r"tailrace_(hints%set|contents%attribute)\.(name|value): (nonsense|an empty text|a long text)",
     r"tailrace_session%open\.name: (nonsense|a long text)",
     # Looked at when a file is written.
     r"tailrace_contents%(variable|coordinate)\.(name|dims|values): .*",
     r"tailrace_output%write\.name: (nonsense|a long text)",
     r"tailrace_output%write\.array: (another precision|whole numbers|gaps|flat)",
-    r"tailrace_session%open\.products\.variables: nonsense",
+    r"tailrace_(session%open|output%create)\.products\.variables: nonsense",
     # gfortran passes a list without items as one that is not given.
     r"tailrace_memory%ordered\.halo: empty", r"tailrace_layout%(blocks|pencils)\.order: empty",
     # As with the axes in their order.
     r"tailrace_layout%cart_blocks\.axes: empty",
     # Rank 0's holds.
-    r"tailrace_session%create.(servers|transport): .* on one rank",
+    r"tailrace_(session|output)%create.(servers|transport): .* on one rank",
     # Any number.
     r".*split\.(key: .*|color: the largest)", r".*(number|priority): (-1|0|the \w+)",
     r"tailrace_contents%attribute.*value: .*", r".*\.cutoff: (-1|0|the largest)",

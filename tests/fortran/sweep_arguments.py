@@ -10,8 +10,6 @@ BINDING = re.compile(r"^ *(procedure|generic)(, *private)?[^:\n]*::(.*)$", re.M)
 HEAD = r"^ *((?:\w+(?:\(\w+\))? )?function|subroutine) {}\((.*?)\)(.*?)^ *end (?:function|sub)"
 DECLARED = re.compile(r"^ *(\w+(?:\([^()]*\))?)([^:\n]*)::(.*)$", re.M)
 
-# Internal to the module, or asks nothing of the library.
-NOT_SWEPT = {"tailrace_stream%open_in"}
 # The right value of an argument: by "type%procedure.argument", "procedure.argument" or "argument";
 # objects are good_KIND. What is not here is found by its type in `Argument.good`.
 GOOD = {
@@ -29,7 +27,8 @@ GOOD = {
     "ordered.counts": "[3, 2]", "order": "[2, 1]", "halo": "[0, 0]",
     "from": "good_layout", "to": "good_layout", "num_fields": "1", "in_place": ".false.",
     "from_memory": "good_memory", "to_memory": "good_memory", "source": "u", "destination": "v",
-    "tailrace_output%create.method": '"auto"', "method": '"alltoallv"', "kernel": '"auto"',
+    "tailrace_output%create.method": '"auto"', "tailrace_session%open.method": '"auto"',
+    "method": '"alltoallv"', "kernel": '"auto"',
     "tailrace_reduction%create.method": '"mpi"', "strategy": '"auto"',
     "tailrace_hints%set.name": '"cb_nodes"', "tailrace_hints%set.value": '"1"',
     "number": "3", "name": '"u"', "tailrace_contents%coordinate.name": '"x"',
@@ -48,10 +47,13 @@ GOOD = {
     "hidden": ".true.", "writers": "0", "stripe_bytes": "0", "buffered_files": "2",
     "checksums": ".true.", "max_items": "4", "type": "tailrace_float64", "op": "tailrace_sum",
     "root": "0", "x": "few", "y": "few_more", "dot.result": "one",
-    "servers": '"none"', "folder": '"."', "memory_bytes": "16777216_int64", "transport": '"auto"',
+    "stall_budget": "0.0_real64", "wait_limit_s": "60.0_real64", "retry_s": "0.0_real64",
+    "spill_folder": '""', "fallback_path": '"."', "format": '"auto"',
+    "tailrace_output%create.servers": '"hidden"', "servers": '"none"', "folder": '"."',
+    "memory_bytes": "16777216_int64", "transport": '"auto"',
     "threads": "1", "priority": "0", "when_full": "tailrace_wait_for_room",
     "on_failure": "tailrace_stop", "variables": ".true.", "products": "[good_product]",
-    "tailrace_session%open.name": "stream_name()", "cutoff": "[2, 2, 2]", "max_fields": "1",
+    "tailrace_session%open.name": "output_name()", "cutoff": "[2, 2, 2]", "max_fields": "1",
     "mode_order": "tailrace_kz_ky_kx", "scale": "0.5_real64",
     "tailrace_transform%create.grid": "[1, all_ranks]", "forward.u": "points",
     "forward.modes": "spectra", "backward.u": "points", "backward.modes": "spectra",
@@ -163,7 +165,7 @@ def read(path: Path, generated: Path) -> list[Procedure]:
                 if not private:
                     called = binding if keyword == "generic" else call
                     found.append(procedure(text, owner, called.strip(), specific))
-    return [one for one in found if one.name not in NOT_SWEPT]
+    return found
 
 
 def procedure(text: str, owner: str, binding: str, specific: str) -> Procedure:

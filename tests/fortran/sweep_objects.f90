@@ -132,10 +132,10 @@ contains
     a_long = found%steps
   end subroutine
 
-  !> Streams of a session have different names, which are the same on all ranks.
-  function stream_name() result(name)
+  !> Outputs of a session have different names, which are the same on all ranks.
+  function output_name() result(name)
     character(len=12) :: name
-    write (name, "(a,i0)") "stream", case_number
+    write (name, "(a,i0)") "output", case_number
   end function
 
   !> A call that hangs ends the job and says which.

@@ -198,7 +198,7 @@ contains
     call contents%create(comm)
     call contents%variable("u", layout, u)
     call contents%step(17)
-    call output%create(comm, hidden=.false.)
+    call output%create(comm, servers="none")
     call output%write("/no/such/folder/u.h5", contents, stat, errmsg)
     call refused(stat, tailrace_io, errmsg, "/no/such/folder/u.h5")
     call check(tailrace_error_errno() == 2 .and. tailrace_error_step() == 17 .and. &
@@ -208,6 +208,8 @@ contains
     call refused(stat, tailrace_invalid_input, errmsg, "the tailrace_output given is NULL")
     call output%create(comm, strategy="nonsense", stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "nonsense")
+    call output%create(comm, "1 per node", stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "Session")
     call input%open(comm, "/no/such.h5", stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_io, errmsg, "/no/such.h5")
     call log%create(comm, folder//"/fortran_log.txt")

@@ -39,7 +39,7 @@ contains
     type(tailrace_comm) :: comm
     type(tailrace_layout) :: layout
     type(tailrace_contents) :: contents
-    type(tailrace_stream) :: stream
+    type(tailrace_output) :: output
     type(tailrace_product) :: product
     type(tailrace_output_statistics) :: seen
     type(tailrace_input) :: input
@@ -54,32 +54,35 @@ contains
     call fill(u(1:n(1), 1:n(2), :), s)
     product%name = "single"
     product%stages(1) = "convert type=float32"
-    call session%open("fields", stream, products=[product], when_full=tailrace_wait_for_room)
+    call session%open("fields", output, products=[product], when_full=tailrace_wait_for_room)
     call contents%create(comm)
     call contents%variable("u", layout, u(1:n(1), 1:n(2), :))
     call contents%step(4)
-    call stream%write(path//"_4.h5", contents, became)
+    call output%write(path//"_4.h5", contents, result=became)
     call check(became == tailrace_staged .or. became == tailrace_written, "what became of it")
-    call stream%progress()
-    call stream%finish()
-    call check(stream%last_complete() == path//"_4.h5", "last complete file")
-    seen = stream%statistics()
+    call output%progress()
+    call output%finish()
+    call check(output%last_complete() == path//"_4.h5", "last complete file")
+    seen = output%statistics()
     call check(seen%steps == 1 .and. seen%complete == 1, "steps")
-    call check(len(stream%describe()) > 0, "describe a stream")
-    call stream%write("", contents, stat=stat, errmsg=errmsg)
-    call check(stat == tailrace_invalid_input, "an empty path")
-    call stream%destroy()
+    call check(len(output%describe()) > 0, "describe an output")
+    call check(index(output%describe_statistics(), "1 of 1 steps") > 0, "describe its statistics")
+    call output%write(path//"_5.h5", "u", layout, u(1:n(1), 1:n(2), :), result=became)
+    call check(became == tailrace_staged .or. became == tailrace_written, "a file of one array")
+    call output%write("", contents, stat=stat, errmsg=errmsg, result=became)
+    call check(stat == tailrace_invalid_input .and. became == -1, "an empty path")
+    call output%destroy()
     call input%open(comm, path//"_4_single.h5")
     call input%type("u", type)
     call check(type == tailrace_float32, "single precision")
     call input%read_all("u", single)
     call check(single(2, 3, 4) == 2 + 300 + 40000 .and. single(1, 1, 1) == 10101, "values")
-    call session%open("wrong", stream, when_full=9, stat=stat, errmsg=errmsg)
+    call session%open("wrong", output, when_full=9, stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "when_full: 9")
     call check(tailrace_continue == tailrace_proceed, "two names for the same")
-    call session%open("continues", stream, on_failure=tailrace_continue)
-    call stream%destroy()
-    call session%open("wrong", stream, on_failure=2, stat=stat, errmsg=errmsg)
+    call session%open("continues", output, on_failure=tailrace_continue)
+    call output%destroy()
+    call session%open("wrong", output, on_failure=2, stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "on_failure: 2")
   end subroutine
 

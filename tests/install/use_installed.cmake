@@ -13,7 +13,16 @@ function(build_with_prefix folder name)
     ${CMAKE_COMMAND} -S ${folder} -B ${work}/${name} -G ${generator} -D
     CMAKE_MAKE_PROGRAM=${make_program} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_PREFIX_PATH=${prefix}
   )
-  must_run(${CMAKE_COMMAND} --build ${work}/${name} --parallel 2)
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} --build ${work}/${name} --parallel 2
+    OUTPUT_VARIABLE compiler_lines
+    ERROR_VARIABLE compiler_lines
+    ECHO_OUTPUT_VARIABLE
+    ECHO_ERROR_VARIABLE
+    COMMAND_ECHO STDOUT
+    COMMAND_ERROR_IS_FATAL ANY
+  )
+  set(compiler_lines "${compiler_lines}" PARENT_SCOPE)
 endfunction()
 
 file(REMOVE_RECURSE ${work})
@@ -33,6 +42,34 @@ endforeach()
 
 build_with_prefix(${source}/examples examples)
 build_with_prefix(${source}/tests/install/headers headers)
+
+# A program of 0.1 compiles and runs. Its lines that end with "// warns: TEXT", and no others, give
+# warnings, which say what to write instead.
+set(ENV{LC_ALL} C)
+set(program ${source}/tests/install/names_of_0.1)
+build_with_prefix(${program} names_of_0.1)
+file(READ ${program}/program.cpp text)
+string(REGEX REPLACE "[][;]" "" text "${text}") # of which lists of CMake consist
+string(REGEX MATCHALL "[^\n]*\n" lines "${text}")
+set(number 0)
+foreach(line IN LISTS lines)
+  math(EXPR number "${number} + 1")
+  string(REGEX MATCH "program\\.cpp:${number}:[0-9]+: warning: [^\n]*" warning "${compiler_lines}")
+  string(REGEX MATCH "// warns: [^\n]*" wanted "${line}")
+  string(REPLACE "// warns: " "deprecated: " wanted "${wanted}")
+  string(FIND "${warning}" "${wanted}" place)
+  if(place EQUAL -1 OR (warning AND NOT wanted))
+    message(FATAL_ERROR "program.cpp:${number}: wanted \"${wanted}\", got \"${warning}\"")
+  endif()
+endforeach()
+if(
+  number LESS 100
+  OR compiler_lines MATCHES "tailrace/[a-z_/]*\\.hpp:[0-9]+:[0-9]+: warning: [^\n]*"
+)
+  message(FATAL_ERROR "${number} lines; a header gives the warning ${CMAKE_MATCH_0}")
+endif()
+file(MAKE_DIRECTORY ${fields}/names_of_0.1)
+must_run(${mpiexec} ${numproc_flag} 2 ${work}/names_of_0.1/program ${fields}/names_of_0.1)
 
 # A component alone links nothing of the others, nor what they link.
 build_with_prefix(${source}/tests/install/components move)

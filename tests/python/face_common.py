@@ -2,8 +2,10 @@
 """What the cases of the Python face share: the ranks, a folder, arrays, and `refused`."""
 
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -24,6 +26,16 @@ def refused(action: Callable[[], object], *words: str, kind: type = tailrace.Inv
             assert word in str(error), f"{word!r} not in: {error}"
         return
     raise AssertionError(f"nothing was raised; expected {kind.__name__} with {words}")
+
+
+def deprecated(action: Callable[[], Any], *words: str) -> Any:
+    """What `action` returns, which warns that something is deprecated, in these words."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = action()
+    texts = [str(one.message) for one in caught if one.category is DeprecationWarning]
+    assert any(all(word in text for word in words) for text in texts), texts
+    return made
 
 
 def whole(dtype: str = "float64", shape: tuple[int, ...] = SHAPE) -> np.ndarray:

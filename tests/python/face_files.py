@@ -6,7 +6,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from face_common import COMM, FOLDER, SHAPE, mine, refused, slabs, whole
+from face_common import COMM, FOLDER, SHAPE, deprecated, mine, refused, slabs, whole
 
 import tailrace
 
@@ -18,23 +18,27 @@ def case_files() -> None:
     view = padded[1:-1, 1:-1, 1:-1]
     counts = mine(layout, "int16")
     numbers = tailrace.Variable(counts, slabs(1), ["a", "b", "c"], {"unit": "m"})
-    for mode in ("hidden", "synchronous"):
+    for servers in ("auto", "none", "hidden", "thread", "process"):
         view[...] = mine(layout)
-        with tailrace.Output(COMM, mode=mode, hints={"cb_nodes": 1}) as output:
-            output.write(
+        with tailrace.Output(COMM, servers, hints={"cb_nodes": 1}) as output:
+            kind = "hidden" if servers == "auto" else servers
+            assert f'servers = "{kind}"' in output.describe()
+            result = output.write(
                 path,
                 {"u": view, "n": numbers},
                 layout, step=3, attributes={"time": 0.5, "kind": "test", "n": np.int64(4)},
                 coordinates={"x": range(8), "y": (np.arange(9.0), {"unit": "km"})},
             )  # fmt: skip
+            assert result == ("written" if servers == "none" else "staged")
             view[...] += 1  # the copy is taken
             output.progress()
             output.finish()
             assert output.last_complete == str(path)
             assert output.statistics["call_s"] > 0
+            assert "1 of 1 steps complete" in output.describe_statistics()
             assert (output.statistics["writer_cpu_s"] > 0) is (COMM.rank == 0)  # cb_nodes
         with h5py.File(path) as file:
-            assert (file["u"][...] == whole()).all(), mode
+            assert (file["u"][...] == whole()).all(), servers
             assert (file["n"][...] == whole("int16")).all()
             assert file["n"].attrs["unit"] in ("m", b"m")
             assert file["y"].attrs["unit"] in ("km", b"km")
@@ -74,10 +78,10 @@ def case_a_name_that_is_not_utf8() -> None:
     refused(lambda: tailrace.Input(COMM, name), "caf\\xe9", kind=tailrace.FileFailure)
     with tailrace.File(COMM, name + ".bin", "write") as file:
         file.write(mine(layout), SHAPE, layout.box(COMM.rank))
-    with tailrace.Session(COMM, servers="thread") as session, session.open("fields") as stream:
-        stream.write(name + ".zarr", {"u": mine(layout)}, layout)
-        stream.finish()
-        assert stream.last_complete == name + ".zarr"
+    with tailrace.Output(COMM, "thread") as output:
+        output.write(name + ".zarr", {"u": mine(layout)}, layout)
+        output.finish()
+        assert output.last_complete == name + ".zarr"
     COMM.Barrier()
     assert Path(f"{name}.bin").is_file()
     assert Path(f"{name}.zarr", "zarr.json").is_file()
@@ -142,7 +146,8 @@ def case_refused_files() -> None:
         assert not path.exists()
     refused(lambda: tailrace.Output(COMM, hints=[1]), "hints", "dict")
     refused(lambda: write(path, {"u": u}, layout), "closed")
-    refused(lambda: tailrace.Output(COMM, mode="later"), "mode", "'hidden'")
+    refused(lambda: tailrace.Output(COMM, "1 per node"), "1 per node", "Session")
+    refused(lambda: tailrace.Output(COMM, writer=1), "writer: there is no", "did you mean writers")
     refused(lambda: tailrace.Output(COMM, hints={"cb_nodes": "many"}), "cb_nodes")
     refused(lambda: tailrace.Input(COMM, FOLDER), "is a folder", kind=tailrace.CorruptData)
     missing = FOLDER / "missing.h5"
@@ -151,7 +156,7 @@ def case_refused_files() -> None:
         tailrace.Input(COMM, missing)
     except tailrace.FileFailure as error:
         assert (error.code, error.errno, error.path) == ("io", 2, str(missing))
-    with tailrace.Output(COMM, mode="synchronous") as output:
+    with tailrace.Output(COMM, "none") as output:
         nowhere = FOLDER / "no" / "such" / "folder.h5"
         refused(
             lambda: output.write(nowhere, {"u": u}, layout, step=12), str(nowhere), kind=OSError
@@ -160,6 +165,52 @@ def case_refused_files() -> None:
             output.write(nowhere, {"u": u}, layout, step=12)
         except tailrace.FileFailure as error:
             assert (error.errno, error.path, error.step) == (2, str(nowhere), 12)
+
+
+# Settings of who writes, and of what is written: none as it is by default.
+WHO = {
+    "servers": "hidden", "placement": "own_nodes", "transport": "node", "memory_bytes": 1,
+    "senders_at_once": 1, "chunk_bytes": 1, "progress": "thread", "threads": 2, "watchdog_s": 1.0,
+    "folder": "a", "functions": {"f": print}, "server_program": ["a"],
+}  # fmt: skip
+WHAT = {
+    "strategy": "grouped", "hints": {"cb_nodes": 1}, "writers": 1, "stripe_bytes": 8,
+    "buffered_files": 1, "method": "push", "checksums": False, "priority": 1, "when_full": "drop",
+    "stall_budget": 0.5, "wait_limit_s": 1.0, "spill_folder": "a", "on_failure": "proceed",
+    "retry_s": 1.0, "fallback_path": "a", "format": "zarr", "variables": False,
+    "products": [tailrace.Product("p", ["coarsen factor=2"])],
+}  # fmt: skip
+
+
+def case_settings_in_the_wrong_place() -> None:
+    for name, value in WHAT.items():
+        given = {name: value}
+        refused(lambda given=given: tailrace.Session(COMM, "none", **given), name, "`open`")
+    with tailrace.Session(COMM, "none") as session:
+        for name, value in WHO.items():
+            given = {name: value}
+            refused(lambda given=given: session.open("u", **given), f"output u: {name}", "session")
+        refused(lambda: session.open("u", tasks={"t": print}), "output u: functions", "session")
+        refused(lambda: session.open("u", mode="hidden"), "mode: there is no such setting")
+        with session.open("u", writers=1, checksums=False) as output:
+            assert 'servers = "none"' in output.describe()
+
+
+def case_names_of_0_1() -> None:
+    layout = slabs()
+    makers = (
+        (lambda: tailrace.Output(COMM, mode="hidden"), "hidden", "staged"),
+        (lambda: tailrace.Output(COMM, mode="synchronous"), "none", "written"),
+        (lambda: tailrace.Output(COMM, "synchronous"), "none", "written"),
+    )
+    for make, servers, result in makers:
+        with deprecated(make, f'servers="{servers}"') as output:
+            assert f'servers = "{servers}"' in output.describe()
+            path = FOLDER / f"old-{COMM.size}.h5"
+            assert output.write(path, {"u": mine(layout)}, layout) == result
+    refused(lambda: tailrace.Output(COMM, mode="later"), "mode", "'hidden'")
+    stream = deprecated(lambda: tailrace.Stream, "tailrace.Stream", "tailrace.Output")
+    assert stream is tailrace.Output
 
 
 def double(step: int, parts: list) -> None:
@@ -178,30 +229,31 @@ def case_sessions() -> None:
             COMM, servers, memory_bytes=1 << 24, folder=FOLDER, functions=functions, tasks=tasks
         ) as session:
             if session.computes:
-                run_streams(session, FOLDER / f"{servers}-{COMM.size}")
+                run_outputs(session, FOLDER / f"{servers}-{COMM.size}")
             else:
                 assert session.serve() == 1  # what was broken is lost
         refused(lambda s=session: s.computes, "closed")
 
 
-def run_streams(session: tailrace.Session, stem: Path) -> None:
+def run_outputs(session: tailrace.Session, stem: Path) -> None:
     comm = session.compute
     layout = tailrace.slabs(SHAPE, 0, comm.size)
     u = np.ascontiguousarray(whole()[layout.box(comm.rank).slices])
     double_it = tailrace.Product("doubled", ["call name=double"])
     squares = tailrace.Product("squares", ["tasks name=square count=4"])
-    with session.open("fields", products=[double_it, squares]) as stream:
-        result = stream.write(f"{stem}.h5", {"u": u}, layout, step=5)
+    with session.open("fields", products=[double_it, squares]) as output:
+        result = output.write(f"{stem}.h5", {"u": u}, layout, step=5)
         assert result in ("staged", "written")
-        stream.progress()
-        stream.finish()
-        assert stream.statistics["complete"] == 1
-        assert stream.describe()
-        refused(lambda: stream.write(f"{stem}.h5", {"u": u > 0}, layout), "bool")
+        output.progress()
+        output.finish()
+        assert output.statistics["complete"] == 1
+        assert output.describe() == session.describe()
+        assert "1 of 1 steps complete" in output.describe_statistics()
+        refused(lambda: output.write(f"{stem}.h5", {"u": u > 0}, layout), "bool")
         if comm.size > 1:
             mine_alone = {"u": u, "w": u} if comm.rank == 1 else {"u": u}
             refused(
-                lambda: stream.write(f"{stem}.h5", mine_alone, layout), "u float64", "w float64"
+                lambda: output.write(f"{stem}.h5", mine_alone, layout), "u float64", "w float64"
             )
     with h5py.File(f"{stem}_doubled.h5") as file:
         assert (file["u"][...] == whole() * 2 + 5).all()
@@ -210,10 +262,10 @@ def run_streams(session: tailrace.Session, stem: Path) -> None:
     refused(lambda: session.open("a", when_full="panic"), "panic", "'drop'")
     refused(lambda: session.open("a", on_failure="go on"), "go on", "'stop', 'proceed'")
     for word in ("proceed", "continue"):
-        with session.open(word, on_failure=word) as stream:
-            stream.write(f"{stem}_missing/u.h5", {"u": u}, layout)
-            stream.finish()
-            assert stream.statistics["failed"] == 1
+        with session.open(word, on_failure=word) as output:
+            output.write(f"{stem}_missing/u.h5", {"u": u}, layout)
+            output.finish()
+            assert output.statistics["failed"] == 1
     refused(lambda: session.open("a", products=[tailrace.Product("p", ["cal"])]), "cal")
     for wrong in ([3], double_it):
         refused(lambda given=wrong: session.open("a", products=given), "list of Product")
@@ -240,6 +292,9 @@ def case_trace_and_tuner() -> None:
     trace.record("compute", "step", start, start + 0.25)
     assert trace.total_s("compute") == 0.25
     refused(lambda: trace.record("sleep", "s", 0, 1), "sleep", "'wait'")
+    with tailrace.Output(COMM, trace=trace) as output:
+        output.write(FOLDER / f"traced-{COMM.size}.h5", {"u": mine(slabs())}, slabs())
+    assert trace.total_s("transfer") + trace.total_s("wait") > 0
     trace.write(COMM, FOLDER / f"trace-{COMM.size}.json")
     assert "step" in (FOLDER / f"trace-{COMM.size}.json").read_text()
     assert tailrace.this_machine()["cores"] > 0

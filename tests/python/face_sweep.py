@@ -5,6 +5,7 @@
 that a new one is missed as soon as it is there. TAILRACE_SWEEP_EVERY=5 tries a fifth.
 """
 
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -27,8 +28,8 @@ NOT_SWEPT = ("__", "now_s", "this_machine", "move_methods", "reduction_methods",
 NOT_SWEPT = (*NOT_SWEPT, "file_strategies", "hint_table")
 
 # None is what an argument has by default; so is a text or number that happens to be one.
-allow(r".*\.(cutoff|grid|hints|source_memory|destination_memory|functions|tasks|fallback|mode|out)",
-      "None")  # fmt: skip
+allow(r".*\.(cutoff|grid|hints|source_memory|destination_memory|functions|tasks|trace|fallback|mode"
+      r"|out)", "None")  # fmt: skip
 allow(r".*\.(layout|attributes|coordinates|dims|dtype|halo|file)", "None")
 LARGE = ("the largest int", "a number of .. bits")
 # 0 chooses, or is the first; large numbers are shares, limits or places in a file.
@@ -36,8 +37,9 @@ allow(r".*\.(priority|offset|step|writers|stripe_bytes|group_size|memory_bytes|r
       r"|file_offset|capacity|start_s|end_s|expected_multiplies)", "zero")  # fmt: skip
 allow(r".*\.(max_items|stripe_bytes|group_size|buffer_bytes|memory_bytes|watchdog_s|step|offset"
       r"|priority|columns|every|wait_limit_s|retry_s|stall_budget|expected_multiplies|item_bytes"
-      r"|file_offset|num_ranks|n|start_s|end_s|capacity)", *LARGE)  # fmt: skip
-allow(r".*\.(step|priority|start_s|end_s)", "a negative number")
+      r"|file_offset|num_ranks|n|start_s|end_s|capacity|senders_at_once|chunk_bytes)",
+      *LARGE)  # fmt: skip
+allow(r".*\.(step|priority|watchdog_s|wait_limit_s|start_s|end_s)", "a negative number")
 allow(r".*\.(watchdog_s|wait_limit_s|retry_s|stall_budget|start_s|end_s|expected_multiplies)",
       "zero", "a fraction")  # fmt: skip
 allow(r"(Transform.*|fft.Transform)\.cutoff", "negative numbers")
@@ -53,7 +55,8 @@ allow(r".*\.(path|folder|file|name|operation|key|spill_folder|fallback_path)", "
 allow(r".*\.(folder|operation|key|spill_folder|fallback_path|name)", "no text")
 allow(r"Variable\.dims", "no numbers")
 allow(r"File\.(write|read)\.box", "None")
-allow(r"(Product|Session.open)\.(stages|variables|products)", "no numbers", "no text", "None")
+allow(r"(Product|Output|Session.open)\.(stages|variables|products)", "no .*", "None")
+allow(r"(Output|Session)\.server_program", "no numbers")
 # The type of an array is its own; files take any strides, reductions any shape and number type.
 allow(r"(Output.write\.u|Variable\.array|File\.(write|read)\.array|Input.read\.out)",
       "another precision", "gaps")  # fmt: skip
@@ -68,6 +71,20 @@ allow(r"Reduction.dots\.x", "one axis more")
 allow(r"TransformSingle\..*", "another precision")  # float32 is its own
 allow(r"Transform.*\.(s?p?e?c?t?r?a?l?_?(shape|dtype))", "after close")
 allow(r"Trace\.record\.name", ".*text.*")
+
+
+# Arguments with the names of `OutputOptions`.
+WHO_WRITES = {
+    "placement": "spread", "transport": "auto", "memory_bytes": 1 << 24, "senders_at_once": 4,
+    "chunk_bytes": 1 << 20, "progress": "calls", "threads": 1, "watchdog_s": 600.0,
+    "folder": FOLDER, "functions": {}, "tasks": {}, "server_program": [], "trace": None,
+}  # fmt: skip
+WHAT_IS_WRITTEN = {
+    "strategy": "auto", "hints": {}, "writers": 0, "stripe_bytes": 1 << 20, "buffered_files": 2,
+    "method": "auto", "checksums": True, "priority": 0, "when_full": "wait", "stall_budget": 0.0,
+    "wait_limit_s": 60.0, "spill_folder": "", "on_failure": "stop", "retry_s": 0.0,
+    "fallback_path": "", "format": "auto", "variables": True, "products": (),
+}  # fmt: skip
 
 
 def makers() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
@@ -93,19 +110,14 @@ def makers() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
         "comm": COMM, "extents": SHAPE, "dtype": "float64",
     }  # fmt: skip
     yield "Output", tailrace.Output, {
-        "comm": COMM, "mode": "hidden", "strategy": "auto", "hints": {}, "writers": 0,
-        "stripe_bytes": 1 << 20, "buffered_files": 2, "method": "auto", "checksums": True,
+        "comm": COMM, "servers": "hidden", **WHO_WRITES, **WHAT_IS_WRITTEN,
     }  # fmt: skip
     yield "Input", tailrace.Input, {
         "comm": COMM, "path": PATH, "group_size": 0, "buffer_bytes": 1 << 20, "checks": True,
         "hints": {},
     }  # fmt: skip
     yield "File", tailrace.File, {"comm": COMM, "path": PATH, "access": "read", "hints": {}}
-    yield "Session", tailrace.Session, {
-        "comm": COMM, "servers": "none", "placement": "spread", "transport": "auto",
-        "memory_bytes": 1 << 24, "progress": "calls", "threads": 1, "watchdog_s": 600.0,
-        "folder": FOLDER, "functions": {}, "tasks": {},
-    }  # fmt: skip
+    yield "Session", tailrace.Session, {"comm": COMM, "servers": "none", **WHO_WRITES}
     yield "choose", tailrace.choose, {
         "comm": COMM, "operation": "sweep", "key": "k", "candidates": {"a": lambda: None},
         "fallback": "a", "mode": "off", "memory_bytes": 0,
@@ -209,18 +221,19 @@ def part_sessions() -> None:
     arguments = {"path": PATH, "variables": {"u": mine(layout)}, "layout": layout, "step": 1,
                  "attributes": {"a": 1}, "coordinates": {"axis_0": range(SHAPE[0])}}  # fmt: skip
     session = tailrace.Session(COMM, "none", folder=FOLDER)
-    sweep("Session.open", session.open, {
-        "name": "s", "priority": 0, "when_full": "wait", "stall_budget": 0.0,
-        "wait_limit_s": 60.0, "spill_folder": "", "on_failure": "stop", "retry_s": 0.0,
-        "fallback_path": "", "format": "auto", "variables": True, "products": (),
-        "hints": {}, "strategy": "auto",
-    })  # fmt: skip
+    numbers = itertools.count()
+
+    def open_next(name: Any = "s", **settings: Any) -> tailrace.Output:
+        another = f"s{next(numbers)}"  # an output has a name that no other one has had
+        return session.open(another if name == "s" else name, **settings)
+
+    sweep("Session.open", open_next, {"name": "s", **WHAT_IS_WRITTEN, "trace": None})
     product = tailrace.Product("low", ["coarsen factor=2"])._asdict()
-    sweep("Product", lambda **a: session.open("p", products=[tailrace.Product(**a)]), product)
-    stream = session.open("fields")
-    sweep("Stream.write", stream.write, arguments)
+    sweep("Product", lambda **a: open_next(products=[tailrace.Product(**a)]), product)
+    output = session.open("fields")
+    sweep("Output.write", output.write, arguments)
     sweep("Session.serve", lambda: session.serve() if session.closed else None, {})
-    closed("Stream", stream)
+    closed("Output", output)
     closed("Session", session)
 
 

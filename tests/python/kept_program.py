@@ -35,9 +35,9 @@ REAL = (
     "float64",
 )
 COMPLEX = ("complex64", "complex128")
-KINDS = ("output", "grouped", "file_per_rank", "hidden", "none", "thread", "process")
+KINDS = ("grouped", "file_per_rank", "hidden", "none", "thread", "process")
 
-Write = Callable[..., None]
+Write = Callable[..., str]
 
 
 def numbers(dtype: str) -> np.ndarray:
@@ -107,16 +107,11 @@ def same(found: Any, right: Any, typed: bool) -> bool:
 
 def writer(kind: str) -> Iterator[Write]:
     """Something with `write` and, when it goes on, all files complete."""
-    if kind in ("output", "grouped", "file_per_rank"):
-        strategy = "auto" if kind == "output" else kind
-        with tailrace.Output(COMM, mode="synchronous", strategy=strategy) as output:
-            yield output.write
-        return
-    with tailrace.Session(COMM, kind, folder=FOLDER, memory_bytes=1 << 26) as session:
-        assert session.computes
-        with session.open("kept") as stream:
-            yield stream.write
-            stream.finish()
+    strategy = kind if kind in ("grouped", "file_per_rank") else "auto"
+    servers = kind if strategy == "auto" else "none"
+    with tailrace.Output(COMM, servers, strategy=strategy, memory_bytes=1 << 26) as output:
+        yield output.write
+        output.finish()
 
 
 def check_hdf5(path: Path, given: dict[str, Any]) -> None:

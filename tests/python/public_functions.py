@@ -103,9 +103,10 @@ def statements(text: str) -> Iterator[tuple[str, str]]:
 
 
 def plain(text: str) -> str:
-    """Take comments, strings and lines of the preprocessor out of C or C++."""
+    """Take comments, strings, attributes and lines of the preprocessor out of C or C++."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', '""', text)
+    text = re.sub(r"\[\[.*?\]\]", "", text, flags=re.DOTALL)
     return re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
 
 

@@ -65,9 +65,9 @@ def rank_without_rows() -> None:
     """h5py 965, 412 and 1159: a collective write hangs where a rank has nothing to write."""
     layout = rows(counts_with_none(), 10)
     whole = matrix(*layout.extents)
-    for mode in ("hidden", "synchronous"):
-        path = FOLDER / f"rows-{mode}-{COMM.size}.h5"
-        with tailrace.Output(COMM, mode=mode) as output:
+    for servers in ("hidden", "none"):
+        path = FOLDER / f"rows-{servers}-{COMM.size}.h5"
+        with tailrace.Output(COMM, servers) as output:
             output.write(path, {"u": mine(whole, layout)}, layout)
         with h5py.File(path) as file:
             assert np.array_equal(file["u"][:], whole)
@@ -91,11 +91,8 @@ def compressed_rank_without_rows() -> None:
         layout = rows(counts, 10)
         whole = matrix(*layout.extents)
         path = FOLDER / f"blocks-{COMM.size}-{counts[-1]}.zarr"
-        with (
-            tailrace.Session(COMM, "thread", folder=FOLDER) as session,
-            session.open("u", format="zarr") as stream,
-        ):
-            stream.write(path, {"u": mine(whole, layout)}, layout)
+        with tailrace.Output(COMM, "thread", format="zarr") as output:
+            output.write(path, {"u": mine(whole, layout)}, layout)
         assert np.array_equal(zarr.open(path, mode="r")["u"][:], whole)
 
 
@@ -134,11 +131,8 @@ def shards_of_several_ranks() -> None:
     product = tailrace.Product(
         "small", ["compress codec=zstd chunk_bytes=4096 shard_bytes=65536"], path="{path}_s.zarr"
     )
-    with (
-        tailrace.Session(COMM, "thread", folder=FOLDER) as session,
-        session.open("u", products=[product], variables=False) as stream,
-    ):
-        stream.write(FOLDER / f"shards-{COMM.size}.h5", {"u": mine(whole, layout)}, layout)
+    with tailrace.Output(COMM, "thread", products=[product], variables=False) as output:
+        output.write(FOLDER / f"shards-{COMM.size}.h5", {"u": mine(whole, layout)}, layout)
     found = zarr.open(FOLDER / f"shards-{COMM.size}_s.zarr", mode="r")["u"]
     assert found.shards is not None
     assert np.array_equal(found[:], whole)
@@ -148,11 +142,8 @@ def all_fill_value() -> None:
     """zarr-java 33: a partial shard of nothing but the fill value cannot be read."""
     layout = tailrace.slabs((17, 17), 0, COMM.size)
     path = FOLDER / f"zeros-{COMM.size}.zarr"
-    with (
-        tailrace.Session(COMM, "thread", folder=FOLDER) as session,
-        session.open("u", format="zarr") as stream,
-    ):
-        stream.write(path, {"u": mine(np.zeros((17, 17), "uint8"), layout)}, layout)
+    with tailrace.Output(COMM, "thread", format="zarr") as output:
+        output.write(path, {"u": mine(np.zeros((17, 17), "uint8"), layout)}, layout)
     assert not zarr.open(path, mode="r")["u"][:].any()
 
 
@@ -334,11 +325,8 @@ def fortran_order() -> None:
     path = FOLDER / f"order-{COMM.size}"
     with tailrace.Output(COMM) as output:
         output.write(f"{path}.h5", given, layout)
-    with (
-        tailrace.Session(COMM, "thread", folder=FOLDER) as session,
-        session.open("u", format="zarr") as stream,
-    ):
-        stream.write(f"{path}.zarr", given, layout)
+    with tailrace.Output(COMM, "thread", format="zarr") as output:
+        output.write(f"{path}.zarr", given, layout)
     found = zarr.open(f"{path}.zarr", mode="r")
     with h5py.File(f"{path}.h5") as file:
         for name in given:

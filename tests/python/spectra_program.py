@@ -77,11 +77,8 @@ def check(number: int, periods: tuple[int, ...], extents: tuple[int, ...]) -> No
     boxes = layout.boxes(COMM.rank)
     part = np.ascontiguousarray(u[boxes[0].slices]) if boxes else u[:0]
     path = FOLDER / f"box{number}.h5"
-    with (
-        tailrace.Session(COMM, "thread", folder=FOLDER) as session,
-        session.open("u", products=products, variables=False) as stream,
-    ):
-        stream.write(path, {"u": part}, layout)
+    with tailrace.Output(COMM, "thread", products=products, variables=False) as output:
+        output.write(path, {"u": part}, layout)
     for name, scale in SCALES.items():
         dk = 2 * np.pi / (scale * max(periods))
         with h5py.File(FOLDER / f"box{number}_{name}.h5") as file:

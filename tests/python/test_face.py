@@ -231,12 +231,13 @@ output.write("{tmp_path}/u.h5", {{"u": np.zeros(layout.shape(comm.rank))}}, layo
     assert (tmp_path / "u.h5").is_file()
 
 
-KINDS = ["output", "none", "hidden", "thread", "process", "1"]
+OWN = ["own hidden", "own thread", "own process"]  # servers of an output without a session
+KINDS = ["none", "hidden", "thread", "process", "1", *OWN]
 OPEN = """
 import sys
 kind = "{kind}"
-if kind == "output":
-    comm, file = MPI.COMM_WORLD, tailrace.Output(MPI.COMM_WORLD)
+if kind.startswith("own "):
+    comm, file = MPI.COMM_WORLD, tailrace.Output(MPI.COMM_WORLD, kind[4:])
 else:
     session = tailrace.Session(MPI.COMM_WORLD, kind)
     if not session.computes:

@@ -178,7 +178,7 @@ class Object final : public Base {
   virtual ~Object() { close(); }
   bool operator==(const Object&) const { return true; }
   int size() const { return n_; }
-  virtual void pure() = 0;
+  [[deprecated("use size")]] virtual void pure() = 0;
   std::vector<int> values = {1, 2};
   std::function<void(int)> callback;
   using Raw = decltype(make());

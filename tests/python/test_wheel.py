@@ -18,12 +18,11 @@ from mpi4py import MPI
 
 import tailrace
 
-with tailrace.Session(MPI.COMM_WORLD, servers="process") as session:
-    comm = session.compute
-    layout = tailrace.slabs((8, 6), 0, comm.size)
-    part = np.full(layout.shape(comm.rank), 3.0)
-    with session.open("fields") as fields:
-        fields.write("u.h5", {"u": part}, layout)
+comm = MPI.COMM_WORLD
+layout = tailrace.slabs((8, 6), 0, comm.size)
+part = np.full(layout.shape(comm.rank), 3.0)
+with tailrace.Output(comm, servers="process") as output:
+    output.write("u.h5", {"u": part}, layout)
 """
 
 

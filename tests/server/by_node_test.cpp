@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "server/client.hpp"
-#include "server/served_stream.hpp"
+#include "server/served_output.hpp"
 #include "server/server.hpp"
 #include "server/transport.hpp"
 #include "store/output_case.hpp"
@@ -51,7 +51,7 @@ TEST_F(ByNodeTest, EachServerWritesWhatItsNodeHas) {
     Client client(team, transport.make_sender(team, settings));
     {
       Meeting meeting(*team.compute, {.who = "session"});
-      ServedStream stream("fields", {}, meeting, client, nullptr);
+      ServedOutput stream("fields", {.wait_limit_s = 60}, meeting, client);
       OutputCase test(*team.compute, {8, 30, 40}, 2);
       for (int step = 0; step < steps; ++step) {
         test.fill(step);

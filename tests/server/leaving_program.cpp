@@ -33,18 +33,17 @@ void sleep_s(double seconds) {
 struct Written {
   Written(const std::string& kind, double watchdog_s) {
     if (kind == "output" || kind == "sync") {
-      const auto mode = kind == "sync" ? OutputMode::synchronous : OutputMode::hidden;
-      output = std::make_unique<Output>(world, OutputOptions{.mode = mode});
+      output = std::make_unique<Output>(
+          world, OutputOptions{.servers = kind == "sync" ? "none" : "hidden"});
       comm = &world;
     } else {
       const bool zarr = kind == "zarr";
       if (zarr) suffix = ".zarr";
       session = std::make_unique<Session>(
-          MPI_COMM_WORLD,
-          SessionOptions{.servers = zarr ? "none" : kind, .watchdog_s = watchdog_s});
+          MPI_COMM_WORLD, OutputOptions{.servers = zarr ? "none" : kind, .watchdog_s = watchdog_s});
       if (!session->computes()) return;
       comm = &session->compute();
-      stream = std::make_unique<Stream>(session->open("s"));
+      stream = std::make_unique<Output>(session->open("s"));
     }
     rows = std::make_unique<Layout>(slabs({24, 30}, 0, comm->num_ranks()));
     columns = std::make_unique<Layout>(slabs({24, 30}, 1, comm->num_ranks()));
@@ -82,7 +81,7 @@ struct Written {
   const Comm* comm = nullptr;
   std::string suffix = ".h5";
   std::unique_ptr<Session> session;
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Output> stream;
   std::unique_ptr<Output> output;
   std::unique_ptr<Layout> rows, columns;
   std::vector<double> u, v;

@@ -78,7 +78,7 @@ class MixedTest : public FolderTest {
   void write_all(Session& session, int outputs) {
     const auto& compute = session.compute();
     std::mt19937 random(static_cast<unsigned>(compute.rank()));
-    std::vector<Stream> streams;
+    std::vector<Output> streams;
     streams.push_back(session.open("small", {.priority = 2}));
     streams.push_back(session.open("large"));
     for (int n = 0; n < outputs; ++n) {
@@ -124,7 +124,7 @@ class MixedTest : public FolderTest {
   void run(const std::string& servers, const std::string& transport) {
     SCOPED_TRACE(servers + " " + transport);
     const int outputs = number_from("TAILRACE_TEST_OUTPUTS", 60);
-    SessionOptions options{.servers = servers, .transport = transport};
+    OutputOptions options{.servers = servers, .transport = transport};
     options.memory_bytes = 24 << 20;
     int compute_ranks = comm.num_ranks();
     try {

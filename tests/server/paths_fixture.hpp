@@ -38,32 +38,32 @@ class Paths : public SessionTest {
   }
 
   void add_outputs(std::vector<Way>& ways) const {
-    for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+    for (const std::string servers : {"none", "hidden"}) {
       for (const char* strategy :
            {"spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"}) {
         OutputOptions options;
-        options.mode = mode;
+        options.servers = servers;
         options.strategy = strategy;
-        ways.push_back({fmt::format("Output, {} {}", strategy,
-                                    mode == OutputMode::hidden ? "hidden" : "synchronous"),
-                        ".h5", [this, options](const auto& path, const auto& between) {
-                          Output output(comm, options);
-                          OutputCase test(comm, {4, 8, 9}, 1);
-                          output.write(path, test.contents);
-                          between(comm);
-                          output.finish();
-                          EXPECT_EQ(output.last_complete(), path);
-                        }});
+        ways.push_back(
+            {fmt::format("Output, {} {}", strategy, servers == "hidden" ? "hidden" : "synchronous"),
+             ".h5", [this, options](const auto& path, const auto& between) {
+               Output output(comm, options);
+               OutputCase test(comm, {4, 8, 9}, 1);
+               output.write(path, test.contents);
+               between(comm);
+               output.finish();
+               EXPECT_EQ(output.last_complete(), path);
+             }});
       }
     }
   }
 
-  void write_by(const std::string& servers, const std::string& path, StreamOptions options,
+  void write_by(const std::string& servers, const std::string& path, OutputOptions options,
                 const Between& between) {
     std::optional<Error> failure;  // thrown when the session is closed
     run({servers, "auto"}, small(), [&](Session& session) {
       OutputCase test(session.compute(), {4, 8, 9}, 1);
-      Stream stream = session.open("fields", std::move(options));
+      Output stream = session.open("fields", std::move(options));
       failure = failure_of([&] {
         stream.write(path, test.contents);
         between(session.compute());
@@ -90,7 +90,7 @@ class Paths : public SessionTest {
       }
       ways.push_back(
           {"table, servers = " + kind, ".csv", [this, kind](const auto& path, const auto& between) {
-             StreamOptions options;
+             OutputOptions options;
              options.variables = false;
              options.products = {{"means", {"u"}, {"mean"}, "{path}.csv"}};
              write_by(kind, path.substr(0, path.size() - 4), options, between);

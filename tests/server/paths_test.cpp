@@ -226,7 +226,7 @@ TEST_F(Paths, OptionsOfStreams) {
     SCOPED_TRACE(kind);
     const auto a = make_folder("a"), b = make_folder("b");
     fs::current_path(a);
-    StreamOptions options;
+    OutputOptions options;
     options.fallback_path = "fallback";
     if (comm.rank() == 0) fs::create_directory(a / "fallback");
     MPI_Barrier(comm.raw());
@@ -234,7 +234,7 @@ TEST_F(Paths, OptionsOfStreams) {
                         {"jobs", {"u"}, {"ensemble folder=jobs job=one"}, "{path}_{name}.h5"}};
     run({kind, "auto"}, small(), [&](Session& session) {
       OutputCase test(session.compute(), {4, 8, 9}, 1);
-      Stream stream = session.open("fields", options);
+      Output stream = session.open("fields", options);
       fs::current_path(b);
       stream.write((folder / "no such folder/u.h5").string(), test.contents);
       stream.finish();

@@ -31,7 +31,7 @@ class SessionTest : public store_test::FolderTest {
 
   /// Runs `compute(session)` on the ranks that compute; false if this variant cannot be had here.
   template <class Compute>
-  bool run(const Variant& variant, SessionOptions options, Compute&& compute) {
+  bool run(const Variant& variant, OutputOptions options, Compute&& compute) {
     options.servers = variant.servers;
     options.transport = variant.transport;
     try {
@@ -50,8 +50,8 @@ class SessionTest : public store_test::FolderTest {
     return true;
   }
 
-  static SessionOptions small() {
-    SessionOptions options;
+  static OutputOptions small() {
+    OutputOptions options;
     options.memory_bytes = 64 << 20;
     return options;
   }

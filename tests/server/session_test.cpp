@@ -92,7 +92,7 @@ TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
   for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     const bool ran = run(variant, small(), [&](Session& session) {
-      Stream stream = session.open("irregular");
+      Output stream = session.open("irregular");
       const auto& compute = session.compute();
       for (int step = 0; step < steps; ++step) {
         const IrregularCase test(compute.num_ranks(), compute.rank(), step);
@@ -124,7 +124,7 @@ TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
       three[2] = {{1, {8}, {4}}};
       two[2] = {{1, {4}, {8}}};
       const std::array layouts{from_boxes(length, two), from_boxes(length, three)};
-      Stream stream = session.open("changing", {.wait_limit_s = 20});
+      Output stream = session.open("changing", {.wait_limit_s = 20});
       for (int step = 0; step < steps; ++step) {
         const auto& layout = layouts[static_cast<std::size_t>(step % 2)];
         const auto memory = Memory::dense(layout.boxes(compute.rank()));
@@ -149,12 +149,12 @@ TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
 TEST_F(SessionTest, StepsWaitForRoomAndAllArrive) {
   for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
-    SessionOptions options;
+    OutputOptions options;
     options.memory_bytes = 6 << 20;
     constexpr int steps = 12;
     const bool ran = run(variant, options, [&](Session& session) {
       OutputCase test(session.compute(), {16, 64, 64}, 0);
-      Stream stream = session.open("fields");
+      Output stream = session.open("fields");
       for (int step = 0; step < steps; ++step) {
         test.fill(step);
         stream.write(path("a" + std::to_string(step) + ".h5"), test.contents);
@@ -182,13 +182,13 @@ TEST_F(SessionTest, PoliciesForAFullMemory) {
       const auto policy = all[next++ % all.size()];
       SCOPED_TRACE(variant.servers + " " + variant.transport + " policy " +
                    std::to_string(static_cast<int>(policy)));
-      SessionOptions options;
+      OutputOptions options;
       options.memory_bytes = 6 << 20;
       constexpr int steps = 8;
       std::vector<int> taken(steps, 0);
       const bool ran = run(variant, options, [&](Session& session) {
         OutputCase test(session.compute(), {16, 64, 64}, 0);
-        Stream stream = session.open("fields", {.when_full = policy});
+        Output stream = session.open("fields", {.when_full = policy});
         for (int step = 0; step < steps; ++step) {
           test.fill(step);
           const auto result = stream.write(path("p" + std::to_string(step) + ".h5"), test.contents);
@@ -223,7 +223,7 @@ TEST_F(SessionTest, AFailedFileReachesEveryRankAtItsNextCall) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {4, 8, 8}, 1);
-      Stream stream = session.open("fields");
+      Output stream = session.open("fields");
       const auto wrong = path("no/such/folder/a.h5");
       int failures = 0;
       const auto expect_failure = [&](auto&& call) {
@@ -246,13 +246,13 @@ TEST_F(SessionTest, AFailedFileReachesEveryRankAtItsNextCall) {
       EXPECT_EQ(stream.statistics().failed, 1);
       EXPECT_EQ(stream.last_complete(), path("good.h5"));
 
-      Stream other = session.open("proceeds", {.on_failure = OnFailure::proceed});
+      Output other = session.open("proceeds", {.on_failure = OnFailure::proceed});
       other.write(wrong, test.contents);
       other.write(path("second.h5"), test.contents);
       other.finish();
       EXPECT_EQ(other.statistics().failed, 1);
 
-      Stream third = session.open("elsewhere", {.fallback_path = folder.string()});
+      Output third = session.open("elsewhere", {.fallback_path = folder.string()});
       third.write(wrong, test.contents);
       third.finish();
       EXPECT_EQ(OutputCase::wrong_items(session.compute(), path("a.h5"), 0), 0);
@@ -268,9 +268,9 @@ TEST_F(SessionTest, AStepThatWasSpilledMayFail) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {4, 8, 8}, 1);
-      StreamOptions options{.when_full = WhenFull::spill, .wait_limit_s = 60};
-      options.output.buffered_files = 1;
-      Stream stream = session.open("fields", options);
+      OutputOptions options{.when_full = WhenFull::spill, .wait_limit_s = 60};
+      options.buffered_files = 1;
+      Output stream = session.open("fields", options);
       int failures = 0;
       const auto attempt = [&](auto&& call) {
         for (int again = 0; again < 9; ++again) {
@@ -305,7 +305,7 @@ TEST_F(SessionTest, AnErrorNamesAllThatFailedOfAStep) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {4, 8, 8}, 1);
-      Stream stream =
+      Output stream =
           session.open("fields", {.products = {{.name = "first", .variables = {"nothing"}},
                                                {.name = "second", .variables = {"nobody"}}}});
       const auto wrong = path("no/such/folder/a.h5");
@@ -329,7 +329,7 @@ TEST_F(SessionTest, NothingCanBeOpenedAfterClose) {
   for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     run(variant, small(), [&](Session& session) {
-      Stream stream = session.open("fields");
+      Output stream = session.open("fields");
       session.close();
       EXPECT_THROW(session.open("others"), Error);
       EXPECT_NO_THROW(stream.finish());
@@ -346,11 +346,11 @@ TEST_F(SessionTest, WrongArgumentsAreRefusedOnAllRanks) {
   }
   for (const auto& variant : variants()) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
-    SessionOptions options;
+    OutputOptions options;
     options.memory_bytes = 1 << 20;
     run(variant, options, [&](Session& session) {
       const auto& compute = session.compute();
-      Stream stream = session.open("fields");
+      Output stream = session.open("fields");
       EXPECT_THROW(session.open("fields"), Error);
       OutputCase test(compute, {4, 8, 8}, 1);
       auto contents = test.contents;
@@ -376,7 +376,7 @@ TEST_F(SessionTest, StagingMemoryThatIsNotThereNamesItsSetting) {
   if (comm.num_ranks() < 2) return;
   for (const char* transport : {"pull", "push_ordered", "push_any", "credit"}) {
     SCOPED_TRACE(transport);
-    SessionOptions options{.servers = "1", .transport = transport};
+    OutputOptions options{.servers = "1", .transport = transport};
     options.memory_bytes = std::ptrdiff_t{1} << 52;
     try {
       const Session session(comm.raw(), options);

@@ -26,8 +26,8 @@ TEST_F(SessionTest, EveryVariantWritesWhatWasGiven) {
     SCOPED_TRACE(variant.servers + " " + variant.transport);
     const bool ran = run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {9, 8, 31}, 2);
-      Stream fields = session.open("fields");
-      Stream more = session.open("more", {.priority = 1});
+      Output fields = session.open("fields");
+      Output more = session.open("more", {.priority = 1});
       for (int step = 0; step < 5; ++step) {
         test.fill(step);
         fields.write(path("a" + std::to_string(step) + ".h5"), test.contents);
@@ -61,10 +61,10 @@ TEST_F(SessionTest, StepsLargerThanAServersMemory) {
     const bool ran = run(variant, options, [&](Session& session) {
       const auto& compute = session.compute();
       OutputCase test(compute, {compute.num_ranks(), 4, 12}, 2);
-      StreamOptions patient{.wait_limit_s = 60, .output = {.hints = {{"sync", "false"}}}};
-      Stream fields = session.open("fields", patient);
+      OutputOptions patient{.hints = {{"sync", "false"}}, .wait_limit_s = 60};
+      Output fields = session.open("fields", patient);
       patient.priority = 1;
-      Stream more = session.open("more", patient);
+      Output more = session.open("more", patient);
       for (int step = 0; step < 3; ++step) {
         test.fill(step);
         fields.write(path("a" + std::to_string(step) + ".h5"), test.contents);
@@ -88,10 +88,10 @@ TEST_F(SessionTest, ProductsAreTheSameByEveryVariant) {
     const auto name = "p_" + variant.servers + "_" + variant.transport;
     const bool ran = run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {8, 6, 10}, 2);
-      StreamOptions options;
+      OutputOptions options;
       options.products = {
           {.name = "half", .variables = {"u"}, .stages = {"mean", "coarsen factor=2"}}};
-      Stream fields = session.open("fields", options);
+      Output fields = session.open("fields", options);
       for (int step = 0; step < 3; ++step) {
         test.fill(step);
         test.contents.step = step;
@@ -126,9 +126,9 @@ TEST_F(SessionTest, HintsHoldByEveryVariant) {
     });
     const bool ran = run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {64, 8, 31}, 2);
-      StreamOptions options;
-      options.output.hints = {{"striping_unit", "24576"}, {"cb_node", "2"}};
-      Stream fields = session.open("fields", options);
+      OutputOptions options;
+      options.hints = {{"striping_unit", "24576"}, {"cb_node", "2"}};
+      Output fields = session.open("fields", options);
       fields.write(file, test.contents);
       fields.write(file, test.contents);
       fields.finish();

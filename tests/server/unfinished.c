@@ -42,7 +42,7 @@ static void write_by_output(const char* stem, double* u) {
   tailrace_comm* comm = NULL;
   check(tailrace_comm_create(MPI_COMM_WORLD, &comm));
   tailrace_output_options options = tailrace_output_defaults();
-  options.mode = TAILRACE_HIDDEN;
+  options.servers = "hidden";
   tailrace_output* output = NULL;
   check(tailrace_output_create(comm, &options, &output));
   tailrace_contents* contents = contents_for(comm, u);
@@ -52,7 +52,7 @@ static void write_by_output(const char* stem, double* u) {
 }
 
 static void write_by_session(const char* kind, const char* stem, double* u) {
-  tailrace_session_options options = tailrace_session_defaults();
+  tailrace_output_options options = tailrace_output_defaults();
   options.servers = kind;
   tailrace_session* session = NULL;
   check(tailrace_session_create(MPI_COMM_WORLD, &options, &session));
@@ -64,11 +64,11 @@ static void write_by_session(const char* kind, const char* stem, double* u) {
   }
   tailrace_comm* comm = NULL;
   check(tailrace_session_comm(session, &comm));
-  tailrace_stream* stream = NULL;
-  check(tailrace_session_open(session, "field", NULL, &stream));
+  tailrace_output* output = NULL;
+  check(tailrace_session_open_output(session, "field", NULL, &output));
   tailrace_contents* contents = contents_for(comm, u);
   for (int step = 0; step < num_steps; ++step) {
-    check(tailrace_stream_write(stream, path_of(stem, step), contents, NULL));
+    check(tailrace_output_write(output, path_of(stem, step), contents));
   }
 }
 

@@ -9,7 +9,6 @@ program unfinished
   character(len=400) :: kind, stem
   type(tailrace_comm) :: comm
   type(tailrace_session) :: session
-  type(tailrace_stream) :: stream
   type(tailrace_output) :: output
   type(tailrace_contents) :: contents
   type(tailrace_layout) :: layout
@@ -33,10 +32,10 @@ program unfinished
     call session%create(MPI_COMM_WORLD, servers=trim(kind))
     if (session%computes()) then
       call session%comm(comm)
-      call session%open("field", stream)
+      call session%open("field", output)
       call fill()
       do step = 1, num_steps
-        call stream%write(path_of(step), contents)
+        call output%write(path_of(step), contents)
       end do
     else
       call session%serve(lost)

@@ -50,12 +50,12 @@ int main(int argc, char** argv) {
   std::optional<Output> output;
   std::optional<Session> session;
   if (kind == "output") {
-    output.emplace(world, OutputOptions{.mode = OutputMode::hidden});
+    output.emplace(world, OutputOptions{.servers = "hidden"});
     const auto layout = slabs({20, 20, 10}, 0, world.num_ranks());
     const auto u = numbers(world, layout);
     for (int step = 0; step < num_steps; ++step) output->write(path(step), contents_of(layout, u));
   } else {
-    session.emplace(MPI_COMM_WORLD, SessionOptions{.servers = kind});
+    session.emplace(MPI_COMM_WORLD, OutputOptions{.servers = kind});
     if (session->computes()) {
       const auto& comm = session->compute();
       const auto layout = slabs({20, 20, 10}, 0, comm.num_ranks());

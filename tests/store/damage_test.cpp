@@ -29,7 +29,7 @@ std::vector<Kind> kinds() {
   all[0].options.stripe_bytes = 4096;
   all[1].options.strategy = "shared_independent";
   all[2].options.strategy = "file_per_rank";
-  for (auto& kind : all) kind.options.mode = OutputMode::synchronous;
+  for (auto& kind : all) kind.options.servers = "none";
   return all;
 }
 
@@ -41,7 +41,7 @@ class DamageTest : public FolderTest {
     for (const auto& kind : kinds())
       Output(comm, kind.options).write(path(kind.name), test.contents);
     OutputOptions bare;
-    bare.mode = OutputMode::synchronous;
+    bare.servers = "none";
     bare.checksums = false;
     Output(comm, bare).write(path("bare.h5"), test.contents);
     MPI_Barrier(comm.raw());

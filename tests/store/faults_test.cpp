@@ -18,7 +18,7 @@ namespace {
 
 using namespace store_test;
 
-class FaultsTest : public FolderTest, public ::testing::WithParamInterface<OutputMode> {
+class FaultsTest : public FolderTest, public ::testing::WithParamInterface<std::string> {
  protected:
   void SetUp() override {
     FolderTest::SetUp();
@@ -35,7 +35,7 @@ class FaultsTest : public FolderTest, public ::testing::WithParamInterface<Outpu
   }
   OutputOptions options() const {
     OutputOptions options;
-    options.mode = GetParam();
+    options.servers = GetParam();
     return options;
   }
   /// Runs `action`, checks that every rank gets the same error, and returns its text.
@@ -141,7 +141,7 @@ TEST_P(FaultsTest, FullDiskWhileFilesAreQueuedLosesNoneSilently) {
       const auto file = path("f" + std::to_string(i) + ".h5");
       const auto write = [&] { output.write(file, contents_); };
       // In hidden mode an error is that of an earlier file, and this one was not begun.
-      if (!attempt(write) && GetParam() == OutputMode::hidden) {
+      if (!attempt(write) && GetParam() == "hidden") {
         while (!attempt(write)) {
         }
       }
@@ -267,10 +267,9 @@ TEST_P(FaultsTest, LayoutsThatDifferBetweenRanksAreRefused) {
   output.finish();
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, FaultsTest,
-                         ::testing::Values(OutputMode::synchronous, OutputMode::hidden),
-                         [](const auto& mode) {
-                           return mode.param == OutputMode::hidden ? "hidden" : "synchronous";
+INSTANTIATE_TEST_SUITE_P(Modes, FaultsTest, ::testing::Values("none", "hidden"),
+                         [](const auto& servers) {
+                           return servers.param == "hidden" ? "hidden" : "synchronous";
                          });
 
 class DamagedFileTest : public FaultsTest {};
@@ -333,7 +332,7 @@ TEST_P(DamagedFileTest, FlippedMetadataNeverGivesWrongData) {
   EXPECT_GT(noticed, 300);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, DamagedFileTest, ::testing::Values(OutputMode::synchronous),
+INSTANTIATE_TEST_SUITE_P(Modes, DamagedFileTest, ::testing::Values("none"),
                          [](const auto&) { return "synchronous"; });
 
 }  // namespace

@@ -57,7 +57,7 @@ class IntegrityTest : public FolderTest {
   }
   void write_u(const std::string& file, std::vector<std::ptrdiff_t> extents, int axis,
                OutputOptions options) {
-    options.mode = OutputMode::synchronous;
+    options.servers = "none";
     const auto layout = slabs(extents, axis, comm.num_ranks());
     const auto memory = Memory::dense(layout.boxes(comm.rank()));
     const auto u = filled<double>(layout, memory, comm.rank(), 0);
@@ -163,7 +163,7 @@ TEST_F(IntegrityTest, FilesOfEveryStrategyAreReadAndChecked) {
   for (const auto* strategy :
        {"spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"}) {
     OutputOptions options;
-    options.mode = OutputMode::synchronous;
+    options.servers = "none";
     options.strategy = strategy;
     on_rank_0([&] { fs::create_directories(path(strategy)); });
     const auto file = path(strategy) + "/a.h5";

@@ -22,7 +22,7 @@ OutputOptions parse(int count, char** words) {
     const auto key = word.substr(0, word.find('='));
     const auto value = word.substr(key.size() + 1);
     if (key == "mode") {
-      options.mode = value == "hidden" ? OutputMode::hidden : OutputMode::synchronous;
+      options.servers = value == "hidden" ? "hidden" : "none";
     } else if (key == "writers") {
       options.writers = std::stoi(value);
     } else if (key == "stripe") {

@@ -50,9 +50,9 @@ std::string name_of(const Variant& variant) {
 
 class StrategiesTest : public FolderTest {
  protected:
-  OutputOptions options(const Variant& variant, OutputMode mode) {
+  OutputOptions options(const Variant& variant, const std::string& servers) {
     OutputOptions options;
-    options.mode = mode;
+    options.servers = servers;
     options.strategy = variant.strategy;
     options.hints = variant.hints;
     options.stripe_bytes = 4096;
@@ -78,8 +78,8 @@ TEST_F(StrategiesTest, EveryStrategyWritesTheSameContents) {
       Case test(comm, extents, axis);
       for (const auto& variant : variants()) {
         SCOPED_TRACE(name_of(variant));
-        for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-          Output output(comm, options(variant, mode));
+        for (const std::string servers : {"none", "hidden"}) {
+          Output output(comm, options(variant, servers));
           output.write(path("a.h5"), test.contents);
           output.finish();
           EXPECT_EQ(Case::wrong_items(comm, path("a.h5"), 0), 0);
@@ -99,7 +99,7 @@ TEST_F(StrategiesTest, FilesFollowEachOtherUnderOneNameWhoeverWroteTheLast) {
   for (int round = 0; round < 2; ++round) {
     for (const auto& variant : variants()) {
       SCOPED_TRACE(name_of(variant));
-      Output output(comm, options(variant, OutputMode::hidden));
+      Output output(comm, options(variant, "hidden"));
       for (int step = 0; step < 3; ++step) {
         test.fill(10 * step);
         output.write(path("a.h5"), test.contents);
@@ -132,7 +132,7 @@ TEST_F(StrategiesTest, EachStrategyHasItsNumberOfWritersAndWrites) {
   FileContents contents;
   contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}}};
   const auto cost = [&](const Variant& variant) {
-    OutputOptions chosen = options(variant, OutputMode::synchronous);
+    OutputOptions chosen = options(variant, "none");
     chosen.stripe_bytes = 65536;
     chosen.checksums = false;
     Output output(comm, chosen);
@@ -168,7 +168,7 @@ TEST_F(StrategiesTest, EnvironmentDecidesForEachFile) {
   Case test(comm, {7, 8, 9}, 0);
   ASSERT_EQ(setenv("TAILRACE_HINTS", "*pieces*.h5:strategy=file_per_rank,b.h5:cb_nodes=1", 1), 0);
   {
-    Output output(comm, options({"shared_independent", {}}, OutputMode::hidden));
+    Output output(comm, options({"shared_independent", {}}, "hidden"));
     for (int step = 0; step < 2; ++step) {
       output.write(path("a.h5"), test.contents);
       output.write(path("my_pieces_" + std::to_string(step) + ".h5"), test.contents);
@@ -197,18 +197,15 @@ TEST_F(StrategiesTest, WrongHintsAreRefusedOnAllRanks) {
     }
     return std::string("accepted");
   };
-  EXPECT_NE(
-      refusal(options({"collectively", {}}, OutputMode::hidden)).find("spokesperson, collective"),
-      std::string::npos);
-  const Hints tiny{{"cb_align", "2"}, {"striping_unit", "512"}};
-  EXPECT_NE(refusal(options({"collective", tiny}, OutputMode::hidden)).find("4096"),
+  EXPECT_NE(refusal(options({"collectively", {}}, "hidden")).find("spokesperson, collective"),
             std::string::npos);
+  const Hints tiny{{"cb_align", "2"}, {"striping_unit", "512"}};
+  EXPECT_NE(refusal(options({"collective", tiny}, "hidden")).find("4096"), std::string::npos);
   const Hints odd{{"striping_unit", "4100"}};
-  EXPECT_NE(refusal(options({"collective", odd}, OutputMode::hidden)).find("multiple of 8"),
+  EXPECT_NE(refusal(options({"collective", odd}, "hidden")).find("multiple of 8"),
             std::string::npos);
   ASSERT_EQ(setenv("TAILRACE_HINTS", "*.h5:cb_nodes=many", 1), 0);
-  EXPECT_NE(refusal(options({"collective", {}}, OutputMode::hidden)).find("cb_nodes"),
-            std::string::npos);
+  EXPECT_NE(refusal(options({"collective", {}}, "hidden")).find("cb_nodes"), std::string::npos);
   unsetenv("TAILRACE_HINTS");
 }
 
@@ -222,7 +219,7 @@ TEST_F(StrategiesTest, AFileThatAnotherRunWritesIsLeftAlone) {
       ASSERT_EQ(flock(other, LOCK_EX | LOCK_NB), 0);
       ASSERT_EQ(write(other, "other", 5), 5);
     }
-    Output output(comm, options(variant, OutputMode::hidden));
+    Output output(comm, options(variant, "hidden"));
     std::string text;
     try {
       output.write(path("a.h5"), test.contents);
@@ -286,10 +283,10 @@ class FullDiskTest : public StrategiesTest {
 TEST_F(FullDiskTest, EveryStrategySaysThatTheDiskIsFullAndGoesOn) {
   Case test(comm, {16, 64, 66}, 2);  // 1.4 MB a file
   for (const auto& variant : variants()) {
-    for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+    for (const std::string servers : {"none", "hidden"}) {
       SCOPED_TRACE(name_of(variant));
       if (!mount_small(0, "size=2m")) GTEST_SKIP() << "mounting a file system is not permitted";
-      Output output(comm, options(variant, mode));
+      Output output(comm, options(variant, servers));
       output.write(path("a.h5"), test.contents);
       output.finish();
       expect_error(output, path("b.h5"), test.contents, ENOSPC);
@@ -312,9 +309,9 @@ TEST_F(FullDiskTest, EveryStrategySaysThatTheFileSystemHasBecomeReadOnlyAndGoesO
   Case test(comm, {7, 8, 9}, 2);
   if (!mount_small(0, "size=20m")) GTEST_SKIP() << "mounting a file system is not permitted";
   for (const auto& variant : variants()) {
-    for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+    for (const std::string servers : {"none", "hidden"}) {
       SCOPED_TRACE(name_of(variant));
-      Output output(comm, options(variant, mode));
+      Output output(comm, options(variant, servers));
       output.write(path("a.h5"), test.contents);
       output.finish();
       ASSERT_TRUE(mount_small(MS_REMOUNT | MS_RDONLY, nullptr));

@@ -42,9 +42,9 @@ TEST_F(OutputTest, ContentsComeBackFromEveryShapeModeAndMethod) {
     Case test(comm, extents, 2);
     std::string first_bytes;
     for (const auto& method : methods) {
-      for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+      for (const std::string servers : {"none", "hidden"}) {
         OutputOptions options;
-        options.mode = mode;
+        options.servers = servers;
         options.method = method;
         options.stripe_bytes = 4096;
         try {
@@ -128,9 +128,9 @@ TEST_F(OutputTest, CallerMayChangeArraysAtOnceAndNamesAppearInTime) {
 
 TEST_F(OutputTest, RanksThatDoNotWriteKnowWhatBecameOfSteps) {
   Case test(comm, {7, 8, 9}, 0);
-  for (const auto mode : {OutputMode::hidden, OutputMode::synchronous}) {
+  for (const std::string servers : {"hidden", "none"}) {
     OutputOptions options;
-    options.mode = mode;
+    options.servers = servers;
     options.writers = 1;
     Output output(comm, options);
     for (int step = 0; step < 5; ++step) {
@@ -156,9 +156,9 @@ TEST_F(OutputTest, RanksThatDoNotWriteKnowWhatBecameOfSteps) {
 TEST_F(OutputTest, PathsOfZarrMakeStores) {
   Case test(comm, {7, 8, 9}, 0);
   for (const auto* strategy : {"auto", "grouped", "file_per_rank"}) {
-    for (const auto mode : {OutputMode::hidden, OutputMode::synchronous}) {
+    for (const std::string servers : {"hidden", "none"}) {
       OutputOptions options;
-      options.mode = mode;
+      options.servers = servers;
       options.strategy = strategy;
       Output output(comm, options);
       output.write(path("a.zarr"), test.contents);
@@ -198,7 +198,7 @@ TEST_F(OutputTest, SamePathTwiceAndChangingShapes) {
 TEST_F(OutputTest, AttributesAndCoordinatesComeBack) {
   Case test(comm, {7, 8, 9}, 0);
   OutputOptions options;
-  options.mode = OutputMode::synchronous;
+  options.servers = "none";
   Output output(comm, options);
   output.write(path("a.h5"), test.contents);
   const Input input(comm, path("a.h5"));
@@ -330,7 +330,7 @@ TEST_F(OutputTest, RanksThatGiveDifferentThingsAreRefused) {
 TEST_F(OutputTest, RestartOnAnotherNumberOfRanks) {
   Case test(comm, {7, 8, 9}, 0);
   OutputOptions options;
-  options.mode = OutputMode::synchronous;
+  options.servers = "none";
   Output output(comm, options);
   output.write(path("a.h5"), test.contents);
   for (int ranks = 1; ranks <= comm.num_ranks(); ++ranks) {

@@ -33,7 +33,7 @@ void make(const Comm& comm, const std::string& path) {
   FileContents contents;
   contents.variables = {{"index", ItemType::int64, {"i"}, &layout, memory, data.data(), {}}};
   OutputOptions options;
-  options.mode = OutputMode::synchronous;
+  options.servers = "none";
   options.writers = 1;
   Output(comm, options).write(path, contents);
 }

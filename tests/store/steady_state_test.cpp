@@ -32,8 +32,7 @@ class SteadyStateTest : public FolderTest {
 
 TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) {
   const auto check = [&](const OutputOptions& options) {
-    SCOPED_TRACE(options.strategy +
-                 (options.mode == OutputMode::hidden ? ", hidden" : ", synchronous"));
+    SCOPED_TRACE(options.strategy + (options.servers == "hidden" ? ", hidden" : ", synchronous"));
     Output output(comm, options);
     const auto file = path("a.h5");
     for (int i = 0; i < 4; ++i) output.write(file, contents_);
@@ -47,8 +46,8 @@ TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) 
     EXPECT_LT(counted_new::bytes, files * 16384) << "in all";
   };
   OutputOptions options;
-  for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-    options.mode = mode;
+  for (const std::string servers : {"none", "hidden"}) {
+    options.servers = servers;
     check(options);
   }
   options.hints = {{"cb_align", "2"}, {"group_size", "2"}};

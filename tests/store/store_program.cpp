@@ -48,13 +48,12 @@ void write_files(const Comm& comm, const std::string& folder) {
                          {"step", std::int64_t{100}},
                          {"spectrum", std::vector<double>{1, 0.5, 0.25}},
                          {"title", std::string("test file")}};
-  for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+  for (const std::string servers : {"none", "hidden"}) {
     OutputOptions options;
-    options.mode = mode;
+    options.servers = servers;
     options.stripe_bytes = 4096;
     Output output(comm, options);
-    output.write(folder + (mode == OutputMode::hidden ? "/hidden.h5" : "/synchronous.h5"),
-                 contents);
+    output.write(folder + (servers == "hidden" ? "/hidden.h5" : "/synchronous.h5"), contents);
     output.finish();
   }
   for (const std::string strategy :

@@ -55,6 +55,8 @@ int tailrace_log_destroy(tailrace_log** log);
    process. Local. */
 typedef void (*tailrace_line_handler)(int level, const char* text, void* user);
 int tailrace_set_line_handler(tailrace_line_handler handler, void* user);
+/* A line of the library itself, for bindings that are built on this one. Local. */
+int tailrace_say(int level, const char* text);
 
 #ifdef __cplusplus
 }

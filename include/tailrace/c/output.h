@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files of named arrays, written while the program computes. See tailrace.h for the rules of
-   all calls. */
+/* Files of named arrays, and products of them, written while the program computes. See tailrace.h
+   for the rules of all calls. */
 #ifndef TAILRACE_C_OUTPUT_H
 #define TAILRACE_C_OUTPUT_H
 
@@ -61,22 +61,121 @@ int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* o
 int tailrace_contents_attribute_bool(tailrace_contents* contents, const char* of, const char* name,
                                      int value);
 
-enum tailrace_output_mode {
-  TAILRACE_SYNCHRONOUS = 0, /* writes inside the call */
-  TAILRACE_HIDDEN = 1       /* copies; a background thread of each writer does the rest */
+/* A server's box of a variable, row-major without gaps. */
+typedef struct tailrace_part {
+  const char* variable;
+  int type;
+  tailrace_box box;                   /* in the global index space */
+  int64_t extents[TAILRACE_MAX_DIMS]; /* global */
+  void* data;                         /* may be changed */
+  int64_t num_items;
+} tailrace_part;
+/* A function as the stage "call name=NAME" of products: called once a step by each of those who
+   write, with its parts. No MPI calls, and none of this library. A value other than 0 is a failure
+   of the product. */
+typedef int (*tailrace_stage_function)(int64_t step, int num_parts, tailrace_part* parts,
+                                       void* user);
+/* One of many small tasks as the stage "tasks name=NAME count=N", whose values become an array.
+   Called from several threads at once. */
+typedef int (*tailrace_task_function)(int64_t step, int64_t task, double* value, void* user);
+/* What products may call by `name`: one of `stage` and `task` is not NULL. (Servers that are
+   processes have those of `server_program`.) */
+typedef struct tailrace_function {
+  const char* name;
+  tailrace_stage_function stage;
+  tailrace_task_function task;
+  void* user; /* passed to it; outlives those who write */
+} tailrace_function;
+
+/* Something that those who write make of the variables of an output, in their idle time. */
+typedef struct tailrace_product {
+  const char* name;             /* in file names and messages */
+  int num_variables;            /* 0 (default): all */
+  const char* const* variables; /* names */
+  int num_stages;
+  const char* const* stages; /* in order: "coarsen factor=4", ...; docs/servers.md */
+  const char* path;          /* default "{path}_{name}.h5" */
+  const char* format;        /* "hdf5", "zarr" or "auto" (default: by the suffix) */
+  int64_t every;             /* only of each `every`-th step; default 1 */
+} tailrace_product;
+tailrace_product tailrace_product_defaults(void);
+
+/* What a write does when the staging memory is full. */
+enum tailrace_when_full {
+  TAILRACE_WAIT_FOR_ROOM = 0,
+  TAILRACE_DROP = 1,  /* leaves the step out */
+  TAILRACE_THIN = 2,  /* and from now on takes every 2nd, 4th, ... step until there is room */
+  TAILRACE_LOWER = 3, /* float64 becomes float32 */
+  TAILRACE_SPILL = 4  /* to node-local disk first */
+};
+/* What follows a failed file or product. */
+enum tailrace_on_failure {
+  TAILRACE_STOP = 0,    /* the next call fails on every rank */
+  TAILRACE_PROCEED = 1, /* it is printed once, and counted */
+  TAILRACE_CONTINUE = 1 /* the same as TAILRACE_PROCEED */
+};
+/* The outcome of a step. */
+enum tailrace_write_result {
+  TAILRACE_STAGED = 0,
+  TAILRACE_WRITTEN = 1,
+  TAILRACE_DROPPED = 2,
+  TAILRACE_LOWERED = 3,
+  TAILRACE_SPILLED = 4
 };
 
+/* All settings of output: who writes, the files, and what is written and when. A text that is NULL
+   is the default. include/tailrace/more/output_options.hpp has more about each. */
 typedef struct tailrace_output_options {
-  int mode;             /* default TAILRACE_HIDDEN */
-  const char* strategy; /* "auto", "spokesperson", "collective", "shared_independent", "grouped",
-                           "file_per_rank" */
+  int mode; /* of programs of 0.1 (tailrace/c/stream.h) */
+
+  /* Who writes. An output that a session opens has those of the session. */
+  const char* servers;   /* "none", "hidden", "thread", "process" or "auto" (default: "hidden"); of
+                            a session also "N" and "N per node", and its "auto" measures */
+  const char* placement; /* of ranks that serve: "spread" (default) or "own_nodes" */
+  const char* transport; /* "auto" (default) or a name of `tailrace list` */
+  int64_t memory_bytes;  /* staging memory of a node at most; default 1 GiB */
+  int senders_at_once;   /* of a server (transport "credit"); default 4 */
+  int64_t chunk_bytes;   /* of a message; default 4 MiB */
+  const char* progress;  /* "calls" of tailrace_output_progress (default), or "thread" */
+  int threads;           /* of those who write, for products and compression; default 1 */
+  double watchdog_s;     /* [s] a longer silence is an error; 0: none; less (default): 600 with a
+                            session or with servers, else none */
+  const char* folder;    /* where output will go (default "."); "auto" measures there */
+
+  /* The files. */
+  const char* strategy; /* "auto" (default), "spokesperson", "collective", "shared_independent",
+                           "grouped", "file_per_rank" */
   const tailrace_hints* hints; /* may be NULL; they override the numbers below */
   int writers;                 /* writer ranks; 0 (default) = up to 4 per node */
   int64_t stripe_bytes; /* file domains end at multiples of it; default 1 MiB, 0 = even shares */
-  int buffered_files;   /* files that may be unfinished before a write waits; default 2 */
+  int buffered_files;   /* files that may be unfinished before "hidden" waits; default 2 */
   const char* method; /* how data moves to the writers: "auto", "push", or a method of exchanges */
   int checksums;      /* of each piece, kept in the file; default 1 */
   const tailrace_trace* trace; /* may be NULL */
+
+  /* Functions that products call. */
+  int num_functions; /* the same ones on all ranks; default 0 */
+  const tailrace_function* functions;
+  /* Where servers = "process": the file of a program that serves with your functions, and the words
+     that it is started with, before those that it hands on to `tailrace_serve_as_process`. 0
+     (default): `tailrace-server`, which has no functions. */
+  int num_server_words;
+  const char* const* server_program;
+
+  /* What is written, and when. */
+  int priority;             /* outputs of a higher one are moved first; default 0 */
+  int when_full;            /* default TAILRACE_WAIT_FOR_ROOM */
+  double stall_budget;      /* share of the run time that writes may cost; 0 (default): no budget */
+  double wait_limit_s;      /* [s] a longer wait fails; 0: none does; less (default): 600 for an
+                               output of a session, else none */
+  const char* spill_folder; /* node-local; "" (default): $TMPDIR or /tmp */
+  int on_failure;           /* default TAILRACE_STOP */
+  double retry_s;           /* [s] how long a full disk is tried again; default 0 */
+  const char* fallback_path; /* folder of files that cannot be written in theirs; "": none */
+  const char* format;        /* of the variables: "hdf5", "zarr" or "auto" (default) */
+  int variables;             /* 0: only the products are written; default 1 */
+  int num_products;          /* default 0 */
+  const tailrace_product* products;
 } tailrace_output_options;
 tailrace_output_options tailrace_output_defaults(void);
 
@@ -105,22 +204,32 @@ typedef struct tailrace_output_statistics {
 
 typedef struct tailrace_output tailrace_output;
 
-/* `options` NULL: the defaults. TAILRACE_INVALID_INPUT on all ranks. Collective, blocking. */
+/* `options` NULL: the defaults. Fails on all ranks alike: TAILRACE_INVALID_INPUT for options out of
+   range, TAILRACE_IO if a server cannot be started. Collective, blocking. */
 int tailrace_output_create(const tailrace_comm* comm, const tailrace_output_options* options,
                            tailrace_output** output);
-/* Writes `contents` to `path`, which is either absent, the previous complete file, or the new one.
-   When it returns, the arrays may be changed. Fails on all ranks alike: TAILRACE_INVALID_INPUT for
-   wrong contents; TAILRACE_IO (errno, rank, path, step) for this file (synchronous) or for an
-   earlier one (hidden: nothing of `contents` has then been written, and the call may be repeated).
-   Collective, blocking for the copy only if hidden. */
+/* Hands over `contents`, to be written to `path`, which is either absent, the previous complete
+   file, or the new one. When it returns, the arrays may be changed. Fails on all ranks alike:
+   TAILRACE_INVALID_INPUT for wrong contents; TAILRACE_IO (TAILRACE_STOP; errno, rank, path, step)
+   for this file ("none") or for an earlier one; then nothing of `contents` has been taken, and the
+   call may be repeated. Collective over the ranks that compute; blocking for the copy, and as
+   `when_full` says. */
 int tailrace_output_write(tailrace_output* output, const char* path,
                           const tailrace_contents* contents);
-/* Lets unfinished files get their final names; call it once per step, on all ranks. Local. */
+/* `*result` becomes the outcome of the last write, a `tailrace_write_result`; -1 if that write
+   failed or none was made. Local. */
+int tailrace_output_last_result(const tailrace_output* output, int* result);
+/* Lets unfinished files get their final names, and moves data on where the transport needs help;
+   call it once per step, on all ranks. Local. */
 int tailrace_output_progress(tailrace_output* output);
 /* Waits until every file has its final name; fails as write does. Collective, blocking. */
 int tailrace_output_finish(tailrace_output* output);
 int tailrace_output_get_statistics(const tailrace_output* output,
                                    tailrace_output_statistics* statistics);
+/* The statistics as text: what output has cost, and the outcome of the steps. Local. */
+int tailrace_output_describe_statistics(const tailrace_output* output, const char** text);
+/* Who writes, and why. Local. */
+int tailrace_output_describe(const tailrace_output* output, const char** text);
 /* Path of the last file known to be complete, or "". Local. */
 int tailrace_output_last_complete(const tailrace_output* output, const char** path);
 /* Waits for unfinished files; errors found now are only printed (or put into the log), so call

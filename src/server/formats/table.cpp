@@ -9,7 +9,7 @@
 #include "core/refuse_input.hpp"
 #include "server/step_file.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace::server {
 namespace {

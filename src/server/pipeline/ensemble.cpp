@@ -127,7 +127,7 @@ void write_together(const Step& step, Group& group) {
     try {
       std::vector<StepOutput> outputs;
       outputs.push_back(output_of({step, "hdf5"}, FileSettings{}, group));
-      const auto outcome = write_files(outputs, StreamOptions{}, group);
+      const auto outcome = write_files(outputs, OutputOptions{}, group);
       if (outcome.failure) throw Error(*outcome.failure);
       return;
     } catch (const Error& error) {

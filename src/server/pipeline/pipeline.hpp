@@ -11,8 +11,8 @@
 #include "server/group.hpp"
 #include "server/step.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/output_options.hpp"
 #include "tailrace/more/stage.hpp"
-#include "tailrace/more/stream_options.hpp"
 
 namespace tailrace::server {
 

@@ -6,7 +6,7 @@
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
 #include "server/pipeline/settings.hpp"
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace::server {
 namespace {

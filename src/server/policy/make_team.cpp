@@ -2,11 +2,13 @@
 // Looks at the machine and splits the ranks as `decide_roles` says.
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
 
 #include "chooser/environment.hpp"
+#include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "core/wait.hpp"
 #include "server/policy/roles.hpp"
@@ -24,9 +26,23 @@ std::string from_environment(EnvironmentName name, const std::string& otherwise)
   return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
+bool all_compute(const std::string& servers) {
+  constexpr std::array kinds{"none", "hidden", "thread", "process", "auto"};
+  return std::ranges::find(kinds, servers) != kinds.end();
+}
+
+/// Those of an output that has no session.
+std::string servers_of_one(const OutputOptions& options) {
+  const auto wanted = from_environment("TAILRACE_SERVERS", options.servers);
+  const auto& servers = all_compute(wanted) ? wanted : options.servers;
+  if (servers != "auto") return servers;
+  return options.mode == OutputMode01::synchronous ? "none" : "hidden";
+}
+
 /// The options that decide, as rank 0 sees them.
-SessionOptions agreed_options(const Comm& all, SessionOptions options) {
-  options.servers = from_environment("TAILRACE_SERVERS", options.servers);
+OutputOptions agreed_options(const Comm& all, OutputOptions options, bool alone) {
+  options.servers =
+      alone ? servers_of_one(options) : from_environment("TAILRACE_SERVERS", options.servers);
   options.transport = from_environment("TAILRACE_TRANSPORT", options.transport);
   broadcast_values(all, options.servers, options.transport, options.placement, options.progress);
   return options;
@@ -43,7 +59,7 @@ void find_nodes(const Comm& all, JobResources& machine) {
   }
 }
 
-JobResources look(const Comm& all, const SessionOptions& options) {
+JobResources look(const Comm& all, const OutputOptions& options) {
   JobResources machine;
   find_nodes(all, machine);
   int level = MPI_THREAD_SINGLE;
@@ -71,7 +87,7 @@ Team split(Comm all, const Roles& roles, std::vector<int> node_of_rank) {
   const auto place = std::lower_bound(servers.begin(), servers.end(), rank);
   const bool has_server = place != servers.end() && *place == rank;
   const bool computes = roles.kind != Team::Kind::ranks || !has_server;
-  Comm part = all.split(computes ? 0 : 1, rank);
+  Comm part = roles.kind == Team::Kind::ranks ? all.split(computes ? 0 : 1, rank) : all.duplicate();
   Team team{.kind = roles.kind,
             .all = std::move(all),
             .compute = {},
@@ -99,9 +115,14 @@ Team split(Comm all, const Roles& roles, std::vector<int> node_of_rank) {
 
 }  // namespace
 
-Decision make_team(MPI_Comm world, const SessionOptions& options) {
-  Comm all(world);
-  const auto agreed = agreed_options(all, options);
+Decision make_team(Comm all, const OutputOptions& options, bool alone) {
+  const auto agreed = agreed_options(all, options, alone);
+  if (alone && !all_compute(agreed.servers)) {
+    refuse_input(
+        "output: servers = \"{}\": must be \"none\", \"hidden\", \"thread\", \"process\" or "
+        "\"auto\"; a Session splits off ranks that serve, and opens outputs",
+        agreed.servers);
+  }
   auto machine = look(all, agreed);
   auto roles = decide_roles(agreed, machine);  // the same on all ranks, errors included
   return {split(std::move(all), roles, std::move(machine.node_of_rank)), std::move(roles.reason),

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t calm_steps = 4;
 constexpr std::int64_t longest_stride = std::int64_t{1} << 20;
 
-void check(const StreamOptions& options) {
+void check(const OutputOptions& options) {
   if (!(options.stall_budget >= 0 && options.stall_budget < 1)) {
     refuse_input("stall_budget = {}: must be a share of the run time, from 0 (none) to less than 1",
                  options.stall_budget);
@@ -24,9 +24,6 @@ void check(const StreamOptions& options) {
         "stall_budget = {} with when_full \"wait\": a write that waits for room keeps no budget; "
         "choose \"drop\", \"thin\", \"lower\" or \"spill\"",
         options.stall_budget);
-  }
-  if (!(options.wait_limit_s > 0)) {
-    refuse_input("wait_limit_s = {}: must be positive", options.wait_limit_s);
   }
   if (!(options.retry_s >= 0)) {
     refuse_input("retry_s = {}: must not be negative", options.retry_s);
@@ -39,7 +36,7 @@ void check(const StreamOptions& options) {
 
 }  // namespace
 
-Overflow::Overflow(const StreamOptions& options)
+Overflow::Overflow(const OutputOptions& options)
     : when_full_(options.when_full),
       stall_budget_(options.stall_budget),
       wait_limit_s_(options.wait_limit_s) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace::server {
 
@@ -32,7 +32,7 @@ class Overflow {
     bool lowered_will_do = false;
   };
   /// Throws `Errc::invalid_input` for options that contradict each other. Local.
-  explicit Overflow(const StreamOptions& options);
+  explicit Overflow(const OutputOptions& options);
   /// The next step's first decision. Once a step. Local.
   Choice first(const Situation& situation);
   /// After waiting for as long as `first` said: never `wait` again, except that a choice of `wait`

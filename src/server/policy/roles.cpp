@@ -69,7 +69,7 @@ void take_spread(const std::vector<int>& ranks, int count, std::vector<int>& tak
 
 class Chooser {
  public:
-  Chooser(const SessionOptions& options, const JobResources& machine)
+  Chooser(const OutputOptions& options, const JobResources& machine)
       : options_(options), machine_(machine), nodes_(ranks_by_node(machine)) {}
 
   Roles choose() {
@@ -256,14 +256,14 @@ class Chooser {
         machine_.memory_bytes_per_s / 1e9);
   }
 
-  const SessionOptions& options_;
+  const OutputOptions& options_;
   const JobResources& machine_;
   std::vector<std::vector<int>> nodes_;
 };
 
 }  // namespace
 
-Roles decide_roles(const SessionOptions& options, const JobResources& machine) {
+Roles decide_roles(const OutputOptions& options, const JobResources& machine) {
   return Chooser(options, machine).choose();
 }
 

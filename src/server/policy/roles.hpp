@@ -14,7 +14,7 @@ struct JobResources {
   std::vector<int> node_of_rank;      ///< number of each rank's node, from 0, none left out
   std::vector<int> cores_of_node;     ///< that its ranks may use
   int threads_per_rank = 1;           ///< with which a rank computes (OMP_NUM_THREADS)
-  double disk_bytes_per_s = 0;        ///< one writer into `SessionOptions::folder`, safe on disk;
+  double disk_bytes_per_s = 0;        ///< one writer into `OutputOptions::folder`, safe on disk;
                                       ///< 0: not known
   double disk_busy = 0;               ///< share of that time which was processor time of the writer
   double memory_bytes_per_s = 0;      ///< one core's memcpy
@@ -39,19 +39,20 @@ struct Roles {
 /// Looks at `servers`, `placement`, `transport` and `progress` of `options`, not at the
 /// environment. Throws `Errc::invalid_input` saying what would be right (also: more servers than
 /// ranks - 1). Local.
-Roles decide_roles(const SessionOptions& options, const JobResources& machine);
+Roles decide_roles(const OutputOptions& options, const JobResources& machine);
 
 /// Measures what `options` needs ("auto": disk and memory, at most about half a second) and makes
 /// the team. `TAILRACE_SERVERS` overrides `options.servers`, and `TAILRACE_TRANSPORT`
-/// `options.transport`; those of rank 0 hold for all. Collective over `world`, blocking. Throws on
-/// all ranks.
+/// `options.transport`; those of rank 0 hold for all. `alone`: of one output, which has no session;
+/// none of its ranks may serve, and "auto" is "hidden" there. Collective over `all`, blocking.
+/// Throws on all ranks.
 struct Decision {
   Team team;
   std::string reason;
   std::string transport;      ///< as options and environment ask for it
   bool threads_may_call_mpi;  ///< see `JobResources`
 };
-Decision make_team(MPI_Comm world, const SessionOptions& options);
+Decision make_team(Comm all, const OutputOptions& options, bool alone = false);
 
 /// What one writer gets out of a folder's file system.
 struct DiskSpeed {

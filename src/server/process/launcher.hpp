@@ -35,7 +35,7 @@ struct ProcessArguments {
 class ServerProcess {
  public:
   /// Makes this rank's staging memory, and starts the process of its node. `threads` is what it may
-  /// use for products; `program` is `SessionOptions::server_program`. Throws `Errc::io` on all
+  /// use for products; `program` is `OutputOptions::server_program`. Throws `Errc::io` on all
   /// ranks if it cannot be started, saying where the program was looked for. Collective over
   /// `team.all`, blocking.
   ServerProcess(const Team& team, const TransportSettings& settings, int threads,

@@ -18,7 +18,7 @@
 #include "core/wait.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/more/stream_options.hpp"
+#include "tailrace/more/output_options.hpp"
 #include "tailrace/more/tune.hpp"
 #include "tailrace/trace.hpp"
 

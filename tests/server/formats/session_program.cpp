@@ -32,9 +32,9 @@ void compute(Session& session, const std::string& folder) {
   const std::vector<std::ptrdiff_t> extents{12, 14, 18};
   const auto layout = pencils(extents, 2, grid_of(comm.num_ranks()));
   const auto memory = Memory::dense(layout.boxes(comm.rank()));
-  StreamOptions options;
+  OutputOptions options;
   options.products = products();
-  Stream stream = session.open("fields", options);
+  Output stream = session.open("fields", options);
   for (int step = 0; step < 4; ++step) {
     const auto u = filled<double>(layout, memory, comm.rank(), step);
     std::vector<std::uint8_t> mask;
@@ -56,7 +56,7 @@ void compute(Session& session, const std::string& folder) {
 }
 
 int run(const std::string& folder, const std::string& servers) {
-  SessionOptions options;
+  OutputOptions options;
   options.servers = servers;
   options.memory_bytes = 64 << 20;
   options.threads = 2;

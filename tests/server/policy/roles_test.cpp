@@ -29,8 +29,8 @@ JobResources machine(const std::vector<int>& ranks, int cores) {
   return found;
 }
 
-SessionOptions servers(const std::string& text) {
-  SessionOptions options;
+OutputOptions servers(const std::string& text) {
+  OutputOptions options;
   options.servers = text;
   return options;
 }
@@ -39,7 +39,7 @@ Roles decide(const std::string& text, const JobResources& found) {
   return decide_roles(servers(text), found);
 }
 
-void expect_refused(const SessionOptions& options, const JobResources& found,
+void expect_refused(const OutputOptions& options, const JobResources& found,
                     const std::string& part) {
   try {
     decide_roles(options, found);

@@ -26,9 +26,9 @@ class TeamTest : public ::testing::Test {
   void TearDown() override { SetUp(); }
 
   static Decision make(const std::string& servers) {
-    SessionOptions options;
+    OutputOptions options;
     options.servers = servers;
-    return make_team(MPI_COMM_WORLD, options);
+    return make_team(Comm(MPI_COMM_WORLD), options);
   }
   static void expect_all_compute(const Team& team, const Comm& world) {
     ASSERT_TRUE(team.compute.has_value());
@@ -99,9 +99,9 @@ TEST_F(TeamTest, WrongOptionsAreRefusedOnAllRanks) {
 }
 
 TEST_F(TeamTest, AutoSaysWhyOnAllRanksAlike) {
-  SessionOptions options;
+  OutputOptions options;
   options.folder = "missing/yet";  // measured in the folder above
-  const auto decision = make_team(MPI_COMM_WORLD, options);
+  const auto decision = make_team(Comm(MPI_COMM_WORLD), options);
   EXPECT_EQ(decision.reason.rfind("auto: ", 0), 0u) << decision.reason;
   EXPECT_NE(decision.reason.find("GB/s"), std::string::npos) << decision.reason;
   std::string first = decision.reason;

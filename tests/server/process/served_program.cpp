@@ -24,8 +24,8 @@ struct Job {
   std::string folder, hold;
   int num_steps = 0;
   double pause_s = 0.01;
-  SessionOptions session;
-  StreamOptions stream;
+  OutputOptions session;
+  OutputOptions stream;
 };
 
 Job parse(const std::string& folder, int count, char** words) {
@@ -58,7 +58,7 @@ Job parse(const std::string& folder, int count, char** words) {
   return job;
 }
 
-void tell(const Comm& comm, const Stream& stream, std::int64_t& reported) {
+void tell(const Comm& comm, const Output& stream, std::int64_t& reported) {
   const auto complete = stream.statistics().complete;
   if (comm.rank() != 0 || complete == reported) return;
   reported = complete;
@@ -67,7 +67,7 @@ void tell(const Comm& comm, const Stream& stream, std::int64_t& reported) {
 }
 
 /// Goes on with what is under way until the file `hold` is there.
-void wait_for(const std::string& hold, const Comm& comm, Stream& stream, std::int64_t& reported) {
+void wait_for(const std::string& hold, const Comm& comm, Output& stream, std::int64_t& reported) {
   while (!hold.empty() && !std::filesystem::exists(hold)) {
     stream.progress();
     tell(comm, stream, reported);
@@ -88,7 +88,7 @@ int run_steps(const Job& job) {
   const std::vector<std::ptrdiff_t> extents{21, 50, 51};
   const auto layout = pencils(extents, 2, grid_of(comm.num_ranks()));
   const auto memory = Memory::dense(layout.boxes(comm.rank()));
-  Stream stream = session.open("fields", job.stream);
+  Output stream = session.open("fields", job.stream);
   FileContents contents;
   std::int64_t reported = 0;
   for (int step = 1; step <= job.num_steps; ++step) {

@@ -109,10 +109,18 @@ class OutputProblem : private ReadBack {
     arrays.spoil();
   }
 
+  void forget_what_servers_refuse(OutputOptions& options) const {
+    if (variant_.servers == "none" || variant_.servers == "hidden") return;
+    options.writers = 0;
+    options.method = "auto";
+  }
+
   void write_by_output() {
     auto options = random_output(dice_, comm_);
     options.strategy = variant_.strategy;
-    options.mode = variant_.mode;
+    options.servers = variant_.servers;
+    options.memory_bytes = 64 << 20;
+    forget_what_servers_refuse(options);
     checksums_ = options.checksums;
     Output output(comm_, options);
     for (std::size_t n = 0; n < steps_.size(); ++n) {
@@ -128,10 +136,10 @@ class OutputProblem : private ReadBack {
     if (output.last_complete() != paths_.back()) fail("last_complete: " + output.last_complete());
   }
 
-  StreamOptions random_stream(const Comm& compute) {
-    StreamOptions options;
-    options.output = random_output(dice_, compute);
-    options.output.checksums = checksums_;
+  OutputOptions random_stream(const Comm& compute) {
+    auto options = random_output(dice_, compute);
+    forget_what_servers_refuse(options);
+    options.checksums = checksums_;
     options.priority = static_cast<int>(dice_.below(3));
     options.variables = variables_;
     if (product_) options.products = {*product_};
@@ -187,7 +195,7 @@ class OutputProblem : private ReadBack {
 
   void write_steps(Session& session) {
     const Comm& compute = session.compute();
-    std::vector<Stream> streams;
+    std::vector<Output> streams;
     streams.push_back(session.open("one", random_stream(compute)));
     if (dice_.chance(40)) streams.push_back(session.open("two", random_stream(compute)));
     for (std::size_t n = 0; n < steps_.size(); ++n) {

@@ -13,10 +13,9 @@
 
 namespace tailrace {
 
-/// Who writes: an `Output`, or a session's servers.
+/// Who writes, for an output without a session or of one.
 struct Variant {
-  std::string strategy;  // of an `Output`, else ""
-  OutputMode mode = OutputMode::synchronous;
+  std::string strategy;  // without a session, else ""
   std::string servers, transport, placement = "spread";
 
   std::string name() const {
@@ -24,7 +23,7 @@ struct Variant {
       return fmt::format("servers {}, transport {}{}", servers, transport,
                          placement == "spread" ? "" : ", " + placement);
     }
-    return fmt::format("{} {}", mode == OutputMode::hidden ? "hidden" : "synchronous", strategy);
+    return fmt::format("{} {}", servers, strategy);
   }
   int num_serving_ranks() const { return std::atoi(servers.c_str()); }
 };
@@ -32,27 +31,27 @@ struct Variant {
 /// All variants that there are here. Collective.
 inline std::vector<Variant> all_variants(const Comm& comm) {
   std::vector<Variant> variants;
-  for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-    variants.push_back({"auto", mode, "", ""});
+  for (const std::string servers : {"none", "hidden"}) {
+    variants.push_back({"auto", servers, ""});
     for (const auto& entry : file::strategy_table()) {
       if (std::ranges::find(output_strategies, entry.name) != output_strategies.end())
-        variants.push_back({std::string(entry.name), mode, "", ""});
+        variants.push_back({std::string(entry.name), servers, ""});
     }
   }
   for (const auto& kind : testing::kinds_here(comm)) {
-    variants.push_back({"", OutputMode::synchronous, kind, "auto"});
+    if (kind != "none" && kind != "hidden") variants.push_back({"auto", kind, ""});
+    variants.push_back({"", kind, "auto"});
   }
   for (int servers = 1; servers <= 2 && servers < comm.num_ranks(); ++servers) {
     for (const auto& transport : server::transport_table()) {
-      variants.push_back({"", OutputMode::synchronous, std::to_string(servers), transport.name});
+      variants.push_back({"", std::to_string(servers), transport.name});
     }
   }
   const NodeMap nodes(comm);
   if (nodes.num_nodes() == 1) return variants;
   const auto last = nodes.ranks_on(nodes.num_nodes() - 1).size();
   for (const auto& transport : server::transport_table()) {
-    variants.push_back(
-        {"", OutputMode::synchronous, std::to_string(last), transport.name, "own_nodes"});
+    variants.push_back({"", std::to_string(last), transport.name, "own_nodes"});
   }
   return variants;
 }
@@ -95,9 +94,8 @@ inline OutputOptions random_output(Dice& dice, const Comm& comm) {
   return options;
 }
 
-inline SessionOptions random_session(Dice& dice, const Variant& variant,
-                                     const std::string& folder) {
-  SessionOptions options;
+inline OutputOptions random_session(Dice& dice, const Variant& variant, const std::string& folder) {
+  OutputOptions options;
   options.servers = variant.servers;
   options.transport = variant.transport;
   options.placement = variant.placement;

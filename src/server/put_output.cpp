@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A step goes: the leader lays the file out, in memory -> every rank puts its items into the slots
 // of those who write -> these have products made and files written, in threads of theirs.
-#include "server/put_stream.hpp"
+#include "server/put_output.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <exception>
 
 #include <fmt/format.h>
@@ -16,11 +17,13 @@
 #include "core/say.hpp"
 #include "layout/holes.hpp"
 #include "move/strided_copy.hpp"
+#include "server/node_group.hpp"
 #include "server/packet.hpp"
 #include "store/attribute_values.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/agreed_error.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace::server {
 
@@ -51,86 +54,88 @@ void lower(FileContents& contents, int rank, std::vector<std::vector<std::byte>>
     const auto items = static_cast<std::size_t>(variable.layout->num_items(rank));
     auto& bytes = memory.emplace_back(items * sizeof(double));
     pack(variable, rank, bytes.data());
-    const auto* doubles = reinterpret_cast<const double*>(bytes.data());
-    auto* floats = reinterpret_cast<float*>(bytes.data());
-    for (std::size_t i = 0; i < items; ++i) floats[i] = static_cast<float>(doubles[i]);
+    for (std::size_t i = 0; i < items; ++i) {
+      double given = 0;
+      std::memcpy(&given, bytes.data() + i * sizeof(double), sizeof given);
+      const auto single = static_cast<float>(given);
+      std::memcpy(bytes.data() + i * sizeof(float), &single, sizeof single);
+    }
     variable.type = ItemType::float32;
-    variable.memory = Memory::dense(variable.layout->boxes(rank));
-    variable.data = floats;
+    variable.memory = tailrace::Memory::dense(variable.layout->boxes(rank));
+    variable.data = bytes.data();
   }
 }
 
 }  // namespace
 
-struct PutStream::Job : StepJob {
+struct PutOutput::Job : StepJob {
   std::int64_t number = 0;
   Slot* slot = nullptr;
   double handed_s = 0, ended_s = 0;
 };
 
-PutStream::PutStream(std::string its_name, StreamOptions options, Meeting& meeting,
+PutOutput::PutOutput(std::string its_name, OutputOptions options, Meeting& meeting,
                      const Comm& comm, Setting setting)
-    : State(std::move(its_name), std::move(options), meeting, comm, setting.trace),
+    : State(std::move(its_name), std::move(options), meeting, comm),
       setting_(std::move(setting)),
-      plans_(comm, options_.output),
+      plans_(comm, options_),
       staging_(comm, num_slots(options_.when_full == WhenFull::lower),
-               options_.output.method == "auto" || options_.output.method == "push"),
+               options_.method == "auto" || options_.method == "push"),
       slots_(static_cast<std::size_t>(num_slots(options_.when_full == WhenFull::lower))),
       spill_(options_.spill_folder),
-      loop_({setting_.functions, setting_.threads, setting_.trace, setting_.in_background}) {
-  options_.output.trace = setting_.trace;
-  require_all(comm.raw(), options_.output.method != "push" || staging_.shared(),
+      loop_({setting_.functions, setting_.threads, trace_, setting_.in_background}) {
+  require_all(comm.raw(), options_.method != "push" || staging_.shared(),
               "output: method \"push\" needs all ranks on one node");
   plans_.set_shared_memory(staging_.shared());
 }
 
 // Its threads wait for those of other ranks.
-PutStream::~PutStream() {
+PutOutput::~PutOutput() {
   while (std::ranges::any_of(slots_, &Slot::busy)) {
     wait(relay_nap_s);
     advance();
   }
 }
 
-int PutStream::num_slots(bool lowered) const {
+int PutOutput::num_slots(bool lowered) const {
   if (!setting_.in_background) return 1;
-  return options_.output.buffered_files + (lowered ? 1 : 0);
+  return options_.buffered_files + (lowered ? 1 : 0);
 }
 
-bool PutStream::is_plain(const std::string& path) const {
+bool PutOutput::is_plain(const std::string& path) const {
   return std::string_view(find_format(options_.format, path).name) == "hdf5";
 }
 
 // Products and stores of chunks are made of whole rows.
-bool PutStream::wants_rows(const std::string& path) const {
+bool PutOutput::wants_rows(const std::string& path) const {
   return !options_.products.empty() || !is_plain(path);
 }
 
 // What goes wrong before a step has been taken is thrown by the call, unless more is to be tried,
 // or the step may be one that an earlier call has taken.
-bool PutStream::throws_at_once() const {
+bool PutOutput::throws_at_once() const {
   return options_.on_failure == OnFailure::stop && options_.products.empty() &&
          options_.retry_s == 0 && options_.fallback_path.empty() &&
          options_.when_full != WhenFull::spill;
 }
 
-void PutStream::prepare(const std::string&, const FileContents& contents) {
+void PutOutput::prepare(const std::string&, const FileContents& contents) {
   given_bytes_ = given_bytes(contents, comm_.rank());
 }
 
 // As this rank knows; what has been spilled goes first.
-bool PutStream::reserve(bool lowered) {
+bool PutOutput::reserve(bool lowered) {
   const auto busy = std::ranges::count_if(slots_, &Slot::busy);
   return busy + std::ssize(spilled_) < num_slots(lowered);
 }
 
-void PutStream::vote_more(const std::string& path, const FileContents& contents, Votes& votes) {
+void PutOutput::vote_more(const std::string& path, const FileContents& contents, Votes& votes) {
   if (comm_.rank() == 0) votes[Vote::plan] = plans_.find(absolute_path(path), wants_rows(path));
   unchanged_ = true;
   votes[Vote::unchanged] = last_route_ && last_route_->fits(contents, comm_.rank()) ? 1 : 0;
 }
 
-void PutStream::hear_votes(const Votes& votes) {
+void PutOutput::hear_votes(const Votes& votes) {
   const auto plan = votes[Vote::plan] != none ? votes[Vote::plan] : plan_;
   shapes_known_ = false;
   bring_back();
@@ -138,7 +143,7 @@ void PutStream::hear_votes(const Votes& votes) {
 }
 
 // Which of the routes fit on all ranks.
-void PutStream::agree_on_routes(const FileContents& contents) {
+void PutOutput::agree_on_routes(const FileContents& contents) {
   std::array<std::int64_t, max_routes> fit{};
   for (std::size_t r = 0; r < routes_.size(); ++r) {
     fit[r] = routes_[r]->fits(contents, comm_.rank()) ? 1 : 0;
@@ -147,7 +152,7 @@ void PutStream::agree_on_routes(const FileContents& contents) {
   fit_.assign(fit.begin(), fit.begin() + std::ssize(routes_));
 }
 
-void PutStream::take_shapes(const FileContents& contents) {
+void PutOutput::take_shapes(const FileContents& contents) {
   unchanged_ = false;
   agree_on_routes(contents);
   shapes_known_ = true;
@@ -157,7 +162,7 @@ void PutStream::take_shapes(const FileContents& contents) {
 }
 
 // A box that was forgotten looks like one that was left out on purpose.
-void PutStream::tell_holes(const FileContents& contents) {
+void PutOutput::tell_holes(const FileContents& contents) {
   if (comm_.rank() != 0) return;
   for (const auto& variable : contents.variables) {
     const Layout& layout = *variable.layout;
@@ -172,7 +177,7 @@ void PutStream::tell_holes(const FileContents& contents) {
   }
 }
 
-std::int64_t PutStream::make_plan(const std::string& path) {
+std::int64_t PutOutput::make_plan(const std::string& path) {
   const auto number = plans_.make(absolute_path(path), wants_rows(path));
   std::erase_if(routes_, [&](const auto& route) { return route->plan_number() < plans_.oldest(); });
   if (last_route_ && last_route_->plan_number() < plans_.oldest()) last_route_.reset();
@@ -180,7 +185,7 @@ std::int64_t PutStream::make_plan(const std::string& path) {
   return number;
 }
 
-PutStream::Writers& PutStream::writers_of(const WritePlan& plan) {
+PutOutput::Writers& PutOutput::writers_of(const WritePlan& plan) {
   auto members = plan.writers;
   if (members.empty() || members.front() != 0) members.insert(members.begin(), 0);
   const auto [at, is_new] = writers_.try_emplace(members);
@@ -195,19 +200,29 @@ PutStream::Writers& PutStream::writers_of(const WritePlan& plan) {
   const Comm part = comm_.split(writers.has_me ? 0 : 1, comm_.rank());
   if (!writers.has_me) return writers;
   const auto name = fmt::format("rank {}", comm_.rank());
-  if (setting_.in_background) {
+  if (!setting_.in_background) {
+    writers.products = std::make_unique<MpiGroup>(part, name);
+    writers.files = std::make_unique<MpiGroup>(part, name);
+    return writers;
+  }
+  try {
+    if (NodeMap(part).num_nodes() == 1) {
+      writers.products = std::make_unique<NodeGroup>(part, name);
+      writers.files = std::make_unique<NodeGroup>(part, name);
+    }
+  } catch (const AgreedError&) {  // there is no shared memory
+    writers.products.reset();
+  }
+  if (!writers.products) {
     writers.relay = std::make_unique<MpiRelay>(part, name, nullptr);
     writers.products = writers.relay->make_group(0);
     writers.files = writers.relay->make_group(1);
-  } else {
-    writers.products = std::make_unique<MpiGroup>(part, name);
-    writers.files = std::make_unique<MpiGroup>(part, name);
   }
   return writers;
 }
 
 // `unchanged`: the shapes are those of `last_route_` on all ranks.
-std::shared_ptr<Route> PutStream::route_for(const std::string& path, const FileContents& contents,
+std::shared_ptr<Route> PutOutput::route_for(const std::string& path, const FileContents& contents,
                                             bool unchanged) {
   const auto number = plan_ >= 0 ? plan_ : make_plan(path);
   if (unchanged && last_route_ && last_route_->plan_number() == number) return last_route_;
@@ -219,10 +234,10 @@ std::shared_ptr<Route> PutStream::route_for(const std::string& path, const FileC
   return make_route(contents, number);
 }
 
-std::shared_ptr<Route> PutStream::make_route(const FileContents& contents, std::int64_t number) {
+std::shared_ptr<Route> PutOutput::make_route(const FileContents& contents, std::int64_t number) {
   if (routes_.size() == max_routes) routes_.erase(routes_.begin());
   auto route = std::make_shared<Route>(comm_, contents, *plans_.plan(number), number);
-  run_agreed(comm_.raw(), [&] { route->lay_out_piece(options_.output.checksums); });
+  run_agreed(comm_.raw(), [&] { route->lay_out_piece(options_.checksums); });
   const auto bytes = route->part()->staging_bytes;
   if (staging_.outgrown(bytes)) {
     wait_until_all_know([&] { return num_busy() == 0; });  // of the old buffers
@@ -235,14 +250,14 @@ std::shared_ptr<Route> PutStream::make_route(const FileContents& contents, std::
 }
 
 // Slots in use, as all ranks know.
-std::ptrdiff_t PutStream::num_busy() const {
+std::ptrdiff_t PutOutput::num_busy() const {
   return std::ranges::count_if(slots_,
                                [&](const Slot& slot) { return slot.number >= all_ended_to_; });
 }
 
 // Until steps have ended, as all ranks know: `ready` is the same on all of them.
 template <class Ready>
-void PutStream::wait_until_all_know(Ready&& ready) {
+void PutOutput::wait_until_all_know(Ready&& ready) {
   const double start_s = now_s();
   while (!ready()) {
     exchange_news();
@@ -253,7 +268,7 @@ void PutStream::wait_until_all_know(Ready&& ready) {
   statistics_.room_s += now_s() - start_s;
 }
 
-void PutStream::hand_over(const std::string& path, const FileContents& contents, bool lowered) {
+void PutOutput::hand_over(const std::string& path, const FileContents& contents, bool lowered) {
   std::vector<std::vector<std::byte>> memory;
   FileContents in_single;
   if (lowered) {
@@ -269,7 +284,7 @@ void PutStream::hand_over(const std::string& path, const FileContents& contents,
 
 /// Rank 0 makes the file and lays it out; all learn where the data goes. False, alike on all, if it
 /// failed and more is to be tried.
-bool PutStream::lay_out(PutFile& file, const FileContents& contents) {
+bool PutOutput::lay_out(PutFile& file, const FileContents& contents) {
   auto& numbers = layout_.numbers;
   std::optional<Error> failure;
   const auto size = contents.variables.size() + PutLayout::first_variable;
@@ -297,7 +312,7 @@ bool PutStream::lay_out(PutFile& file, const FileContents& contents) {
 }
 
 /// The step of `contents` with the parts that this rank has of it in slot `place`.
-Step PutStream::step_in_slot(const std::string& path, const FileContents& contents,
+Step PutOutput::step_in_slot(const std::string& path, const FileContents& contents,
                              std::int64_t number, const Route& route, int place) const {
   Step step = bare_step(path, number, contents);
   const auto* memory = staging_.slot(comm_.rank(), place);
@@ -309,7 +324,7 @@ Step PutStream::step_in_slot(const std::string& path, const FileContents& conten
   return step;
 }
 
-void PutStream::put(const std::string& path, const FileContents& contents, std::int64_t number,
+void PutOutput::put(const std::string& path, const FileContents& contents, std::int64_t number,
                     bool lowered, const std::shared_ptr<Route>& route) {
   const auto whole_path = absolute_path(path);
   wait_until_all_know([&] {
@@ -327,8 +342,8 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
                            .route = route,
                            .plan = plan,
                            .rank = comm_.rank(),
-                           .checksums = options_.output.checksums,
-                           .trace = setting_.trace};
+                           .checksums = options_.checksums,
+                           .trace = trace_};
   if (writers.has_me) {
     setting.slot = staging_.slot(comm_.rank(), place);
     if (wants_rows(path) || !throws_at_once()) {
@@ -343,7 +358,7 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
     if (!lay_out(*file, contents)) file.reset();
   }
   {
-    const Span span(setting_.trace, Activity::transfer, "stage output");
+    const Span span(trace_, Activity::transfer, "stage output");
     route->move(contents, staging_, place);
     if (plan->method == "push") check_mpi(MPI_Barrier(comm_.raw()));
   }
@@ -364,7 +379,7 @@ void PutStream::put(const std::string& path, const FileContents& contents, std::
 }
 
 // What is in `slot` is written, at once or by threads of this rank.
-void PutStream::start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting,
+void PutOutput::start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting,
                           std::unique_ptr<PutFile> file, std::int64_t step, double handed_s) {
   const auto job = std::make_shared<Job>();
   job->options = &options_;
@@ -393,7 +408,7 @@ void PutStream::start_job(Slot& slot, Writers& writers, const PutFile::Setting& 
   });
 }
 
-void PutStream::advance() {
+void PutOutput::advance() {
   for (auto& [ranks, writers] : writers_) {
     if (writers.relay) writers.relay->progress();
   }
@@ -415,7 +430,7 @@ void PutStream::advance() {
   }
 }
 
-void PutStream::wait(double limit_s) {
+void PutOutput::wait(double limit_s) {
   const bool relays = std::ranges::any_of(
       writers_, [](const auto& entry) { return entry.second.relay != nullptr; });
   std::unique_lock lock(mutex_);
@@ -424,7 +439,7 @@ void PutStream::wait(double limit_s) {
                  std::chrono::duration<double>(relays ? std::min(limit_s, relay_nap_s) : limit_s));
 }
 
-void PutStream::spill(const std::string& path, const FileContents& contents) {
+void PutOutput::spill(const std::string& path, const FileContents& contents) {
   const double start_s = now_s();
   packed_.resize(static_cast<std::size_t>(given_bytes_));
   run_agreed(comm_.raw(), [&] {
@@ -438,7 +453,7 @@ void PutStream::spill(const std::string& path, const FileContents& contents) {
   spilled.contents = contents;
   for (auto& variable : spilled.contents.variables) {
     variable.layout = &spilled.layouts.emplace_back(*variable.layout);
-    variable.memory = Memory::dense(variable.layout->boxes(comm_.rank()));
+    variable.memory = tailrace::Memory::dense(variable.layout->boxes(comm_.rank()));
     variable.data = nullptr;
   }
   note_handed(path, contents.step, true);
@@ -447,7 +462,7 @@ void PutStream::spill(const std::string& path, const FileContents& contents) {
 }
 
 // Steps that wait on disk go before those to come, as soon as there is a slot.
-void PutStream::bring_back() {
+void PutOutput::bring_back() {
   while (!spilled_.empty()) {
     if (num_busy() >= num_slots(false)) return;
     const auto spilled = std::move(spilled_.front());

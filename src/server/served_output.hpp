@@ -9,20 +9,19 @@
 
 #include "move/choose_copies.hpp"
 #include "server/client.hpp"
+#include "server/output_state.hpp"
 #include "server/packet.hpp"
 #include "server/policy/spill.hpp"
-#include "server/stream_state.hpp"
 
 namespace tailrace::server {
 
 /// A stream whose steps leave by servers: a step is packets in staging memory, and flags or
 /// messages to the servers, which tell every rank what became of it.
-class ServedStream : public Stream::State {
+class ServedOutput : public Output::State {
  public:
   /// Throws `Errc::invalid_input` for options that contradict each other. Local.
-  ServedStream(std::string name, StreamOptions options, Meeting& meeting, Client& client,
-               Trace* trace);
-  ~ServedStream() override;
+  ServedOutput(std::string name, OutputOptions options, Meeting& meeting, Client& client);
+  ~ServedOutput() override;
 
  private:
   /// Plans of the shapes met lately.

@@ -13,7 +13,7 @@
 #include "server/policy/overflow.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/stream.hpp"
+#include "tailrace/output.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {
@@ -21,12 +21,12 @@ namespace tailrace {
 /// The compute side of an output, whoever writes: a write is one meeting, in which the ranks agree
 /// on arguments, earlier failures and room, then one copy. How a step gets to those who write it,
 /// and what is heard of it, differs: see the derived classes.
-class Stream::State {
+class Output::State {
  public:
   /// `meeting`, of the ranks of `comm`, begins every collective call. Neither is owned; `comm` is
-  /// not used once the stream is closed. An output of no stream has no name. Throws
+  /// not used once the stream is closed. An output without a session has no name. Throws
   /// `Errc::invalid_input` for options that contradict each other. Local.
-  State(std::string name, StreamOptions options, Meeting& meeting, const Comm& comm, Trace* trace);
+  State(std::string name, OutputOptions options, Meeting& meeting, const Comm& comm);
   virtual ~State() = default;
   WriteResult write(const std::string& path, const FileContents& given);
   void progress();
@@ -36,6 +36,11 @@ class Stream::State {
   void close() { closed_ = true; }
   bool closed() const { return closed_; }
   const std::string& name() const { return name_; }
+  /// In errors: "output NAME".
+  std::string who() const { return name_.empty() ? "output" : "output " + name_; }
+  /// Who writes, and why.
+  void set_description(std::string text) { description_ = std::move(text); }
+  const std::string& description() const { return description_; }
   const std::string& last_complete() const { return last_complete_; }
   /// Steps that this rank does not know to have ended. Local.
   std::size_t num_under_way() const { return under_way_.size(); }
@@ -133,11 +138,9 @@ class Stream::State {
   void wait_for_all(double& waited_s);
   /// The ranks tell each other what has ended. Collective, blocking.
   void exchange_news();
-  /// In errors: "stream NAME".
-  std::string who() const { return name_.empty() ? "output" : "stream " + name_; }
 
-  std::string name_;
-  StreamOptions options_;
+  std::string name_, description_;
+  OutputOptions options_;
   const Comm& comm_;
   Trace* trace_;
   OutputStatistics statistics_;

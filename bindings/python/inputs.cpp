@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output and Input: named arrays in files.
+// Input: named arrays of files.
 #include "attribute.hpp"
 #include "contents.hpp"
 #include "tailrace/input.hpp"
@@ -8,64 +8,6 @@
 namespace tailrace::python {
 
 namespace {
-
-OutputMode mode_of(std::string_view mode) {
-  return pick<OutputMode>(
-      "mode", mode, {{"hidden", OutputMode::hidden}, {"synchronous", OutputMode::synchronous}});
-}
-
-struct OutputArguments {
-  Given<std::string> mode, strategy, method;
-  nb::object hints;
-  Given<int> writers;
-  Given<std::ptrdiff_t> stripe_bytes;
-  Given<int> buffered_files;
-  Given<bool> checksums;
-};
-
-class PyOutput final : public Held<Output> {
- public:
-  PyOutput(nb::handle user, const OutputArguments& arguments) : Held("Output", user) {
-    OutputOptions options;
-    prepare_agreed(comm(), [&] {
-      options.mode = mode_of(arguments.mode.take("mode"));
-      options.strategy = arguments.strategy.take("strategy");
-      options.writers = arguments.writers.take("writers");
-      options.stripe_bytes = arguments.stripe_bytes.take("stripe_bytes");
-      options.buffered_files = arguments.buffered_files.take("buffered_files");
-      options.method = arguments.method.take("method");
-      options.checksums = arguments.checksums.take("checksums");
-      options.hints = hints_of(arguments.hints);
-    });
-    nb::gil_scoped_release released;
-    hold(std::make_unique<Output>(comm(), options));
-  }
-
-  void write(nb::object path, const ContentsArguments& arguments) {
-    auto& output = **this;
-    Contents contents;
-    std::string text;
-    contents.fail(fault_of([&] {
-      text = path_of(path);
-      contents.take(arguments, comm());
-    }));
-    nb::gil_scoped_release released;
-    output.write(text, contents.get());
-  }
-  /// Errors of files under way are thrown, as by `finish`.
-  void close() override {
-    if (closed()) return;
-    std::exception_ptr failure;
-    try {
-      nb::gil_scoped_release released;
-      (**this).finish();
-    } catch (const Error&) {
-      failure = std::current_exception();
-    }
-    Held::close();
-    if (failure) std::rethrow_exception(failure);
-  }
-};
 
 class PyInput final : public Held<Input> {
  public:
@@ -154,84 +96,9 @@ nb::object attribute(const Input& input, const std::string& name) {
   return object_of(input.attribute(name));
 }
 
-constexpr const char* output_doc =
-    "Writes dicts of arrays as HDF5 files that h5py, xarray and ParaView read.\n\n"
-    "`mode`: \"hidden\" (the call copies, a background thread writes) or \"synchronous\".\n"
-    "`strategy`, `writers`, `hints`: who writes what (docs/files.md). Collective, blocking.\n\n"
-    ">>> import numpy as np, tailrace\n"
-    ">>> from mpi4py import MPI\n"
-    ">>> comm = MPI.COMM_WORLD\n"
-    ">>> layout = tailrace.slabs((8, 6), axis=0, num_ranks=comm.size)\n"
-    ">>> u = np.full(layout.shape(comm.rank), 2.0)\n"
-    ">>> with tailrace.Output(comm) as output:\n"
-    "...     output.write(\"u.h5\", {\"u\": u}, layout, attributes={\"time\": 0.5})\n"
-    ">>> with tailrace.Input(comm, \"u.h5\") as file:\n"
-    "...     file.names, file.extents(\"u\"), file.attribute(\"time\")\n"
-    "...     bool((file.read(\"u\", layout) == u).all())\n"
-    "(['u'], (8, 6), 0.5)\n"
-    "True";
+}  // namespace
 
-void bind_output(nb::module_& module) {
-  nb::class_<PyVariable>(module, "Variable",
-                         "An array of a file with what is its own: layout, names of its axes,\n"
-                         "attributes.")
-      .def(nb::init<nb::object, nb::object, nb::object, nb::object>(), nb::arg("array").none(),
-           nb::arg("layout").none() = nb::none(), nb::arg("dims").none() = nb::none(),
-           nb::arg("attributes").none() = nb::none(),
-           nb::sig("def __init__(self, array: typing.Any, layout: Layout | None = None, dims: "
-                   "collections.abc.Sequence[str] | None = None, attributes: "
-                   "collections.abc.Mapping[str, typing.Any] | None = None) -> None"));
-  nb::class_<PyOutput> bound(module, "Output", output_doc);
-  bound
-      .def(
-          "__init__",
-          [](PyOutput* self, nb::object comm, Given<std::string> mode, Given<std::string> strategy,
-             nb::object hints, Given<int> writers, Given<std::ptrdiff_t> stripe_bytes,
-             Given<int> buffered_files, Given<std::string> method, Given<bool> checksums) {
-            new (self) PyOutput(comm, {mode, strategy, method, hints, writers, stripe_bytes,
-                                       buffered_files, checksums});
-          },
-          nb::arg("comm").none(), nb::kw_only(), nb::arg("mode").none() = "hidden",
-          nb::arg("strategy").none() = "auto", nb::arg("hints").none() = nb::none(),
-          nb::arg("writers").none() = 0, nb::arg("stripe_bytes").none() = 1 << 20,
-          nb::arg("buffered_files").none() = 2, nb::arg("method").none() = "auto",
-          nb::arg("checksums").none() = true,
-          nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, *, mode: str = 'hidden', "
-                  "strategy: str = 'auto', hints: collections.abc.Mapping[str, object] | None = "
-                  "None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, "
-                  "method: str = 'auto', checksums: bool = True) -> None"))
-      .def(
-          "write",
-          [](PyOutput& self, nb::object path, nb::object variables, nb::object layout,
-             nb::object step, nb::object attributes, nb::object coordinates) {
-            self.write(path, {variables, layout, step, attributes, coordinates});
-          },
-          nb::arg("path").none(), nb::arg("variables").none(),
-          nb::arg("layout").none() = nb::none(), nb::kw_only(), nb::arg("step").none() = 0,
-          nb::arg("attributes").none() = nb::none(), nb::arg("coordinates").none() = nb::none(),
-          nb::sig("def write(self, path: str | os.PathLike[str], variables: "
-                  "collections.abc.Mapping[str, typing.Any], layout: Layout | None = None, *, "
-                  "step: int = 0, attributes: collections.abc.Mapping[str, typing.Any] | None = "
-                  "None, coordinates: collections.abc.Mapping[str, typing.Any] | None = None) -> "
-                  "None"),
-          "Writes arrays (or `Variable`s) by name; they may be changed when it returns. An array\n"
-          "has the shape of this rank's box, with any strides, or is 1D with the items of all its\n"
-          "boxes. Raises on all ranks alike. Collective; blocking for the copy only if hidden.")
-      .def("progress", &without_lock<PyOutput, &Output::progress>,
-           "Gives finished files their names. Cheap, never waits; call it once a step.")
-      .def("finish", &without_lock<PyOutput, &Output::finish>,
-           "Waits until every file is complete; raises like `write`. Collective, blocking.")
-      .def_prop_ro(
-          "statistics", [](PyOutput& self) { return statistics_of(self->statistics()); },
-          nb::sig("def statistics(self) -> dict[str, float]"),
-          "Counts, bytes and seconds so far, on this rank.")
-      .def_prop_ro(
-          "last_complete", [](PyOutput& self) { return text_of_path(self->last_complete()); },
-          "Path of the last file known to be complete, or \"\".");
-  bind_closing(bound, "`finish`, and the end of the background thread. Collective.");
-}
-
-void bind_input(nb::module_& module) {
+void bind_inputs(nb::module_& module) {
   nb::class_<PyInput> bound(
       module, "Input",
       "Reads arrays of an HDF5 or netCDF-4 file, any layout on any number of\n"
@@ -301,13 +168,6 @@ void bind_input(nb::module_& module) {
           nb::sig("def total_statistics(self) -> dict[str, float]"),
           "Sums over the ranks; times are those of the slowest. Collective, blocking.");
   bind_closing(bound, "Closes the file. Collective.");
-}
-
-}  // namespace
-
-void bind_files(nb::module_& module) {
-  bind_output(module);
-  bind_input(module);
 }
 
 }  // namespace tailrace::python

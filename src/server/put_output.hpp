@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "server/group.hpp"
+#include "server/output_state.hpp"
 #include "server/policy/spill.hpp"
 #include "server/put_file.hpp"
 #include "server/step_loop.hpp"
-#include "server/stream_state.hpp"
 #include "store/route.hpp"
 #include "store/staging.hpp"
 #include "store/write_plan.hpp"
@@ -26,19 +26,18 @@ namespace tailrace::server {
 /// A stream whose ranks copy their items straight into the order of the file, in the memory of the
 /// ranks that write (`put`): in threads of theirs, or inside `write`. All ranks know the layouts,
 /// so any strategy of files can be had.
-class PutStream final : public Stream::State {
+class PutOutput final : public Output::State {
  public:
   struct Setting {
     bool in_background = true;  ///< else inside `write`
     int threads = 1;            ///< for products and compression
     StageFunctions functions = {};
-    Trace* trace = nullptr;
   };
   /// Throws `Errc::invalid_input` on all ranks for options out of range. Collective over `comm`,
   /// blocking.
-  PutStream(std::string name, StreamOptions options, Meeting& meeting, const Comm& comm,
+  PutOutput(std::string name, OutputOptions options, Meeting& meeting, const Comm& comm,
             Setting setting);
-  ~PutStream() override;
+  ~PutOutput() override;
 
  private:
   /// The ranks that write by some plans.

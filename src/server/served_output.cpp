@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/served_stream.hpp"
+#include "server/served_output.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "chooser/absolute_path.hpp"
+#include "core/refuse_input.hpp"
 #include "core/say.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -16,31 +17,49 @@ namespace {
 
 constexpr std::size_t max_plans = 8;
 
+/// Servers do not know the layouts before a step comes: each writes its share of the file. With
+/// options of 0.1 that is said, by the one that `speaks`.
+void refuse_file_settings(const OutputOptions& options, bool speaks) {
+  const auto refuse = [&](const std::string& what) {
+    const auto text = fmt::format(
+        "output: {} goes with servers = \"none\" and \"hidden\", not with servers", what);
+    if (options.mode != OutputMode01::of_session) refuse_input("{}", text);
+    if (speaks) say(LogLevel::warning, text + ", which ignore it");
+  };
+  if (options.strategy != "auto" && options.strategy != "collective") {
+    refuse(fmt::format("strategy = \"{}\"", options.strategy));
+  }
+  if (options.writers != 0) refuse(fmt::format("writers = {}", options.writers));
+  if (options.method != "auto") refuse(fmt::format("method = \"{}\"", options.method));
+}
+
 }  // namespace
 
-ServedStream::ServedStream(std::string stream_name, StreamOptions options, Meeting& meeting,
-                           Client& client, Trace* trace)
-    : State(std::move(stream_name), std::move(options), meeting, *client.team().compute, trace),
+ServedOutput::ServedOutput(std::string its_name, OutputOptions options, Meeting& meeting,
+                           Client& client)
+    : State(std::move(its_name), std::move(options), meeting, *client.team().compute),
       client_(client),
       number_of_stream_(client.add_stream()),
-      stripe_bytes_(stripe_of_shares(options_.output)),
-      spill_(options_.spill_folder) {}
+      stripe_bytes_(stripe_of_shares(options_)),
+      spill_(options_.spill_folder) {
+  refuse_file_settings(options_, client_.team().client == 0);
+}
 
-ServedStream::~ServedStream() {
+ServedOutput::~ServedOutput() {
   if (closed_) return;
   if (std::uncaught_exceptions() == 0) {
     try {
       finish();
     } catch (const std::exception& error) {
       if (client_.team().client == 0) {
-        say(LogLevel::error, fmt::format("stream {}: output lost: {}", name_, error.what()));
+        say(LogLevel::error, fmt::format("{}: output lost: {}", who(), error.what()));
       }
     }
   }
   client_.forget_spilled(spill_);
 }
 
-PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered) {
+PacketPlan& ServedOutput::plan_for(const FileContents& contents, bool lowered) {
   for (auto plan = plans_.begin(); plan != plans_.end(); ++plan) {
     if (plan->lowered != lowered || !plan->packets.fits(contents)) continue;
     plans_.splice(plans_.end(), plans_, plan);
@@ -52,7 +71,7 @@ PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered) {
 }
 
 // The description of a lowered step is as long as that of the step itself.
-void ServedStream::prepare(const std::string& path, const FileContents& contents) {
+void ServedOutput::prepare(const std::string& path, const FileContents& contents) {
   describe(path, contents, false);
   plan_ = &plan_for(contents, false);
   lowered_ = options_.when_full == WhenFull::lower ? &plan_for(contents, true) : nullptr;
@@ -60,7 +79,7 @@ void ServedStream::prepare(const std::string& path, const FileContents& contents
 
 // Whole pages first: then blocks leave no gaps in an empty memory, and what `never_fits` lets pass
 // fits. What was spilled goes first.
-bool ServedStream::reserve(bool lowered) {
+bool ServedOutput::reserve(bool lowered) {
   if (client_.has_spilled()) return false;
   const auto& packets = (lowered ? lowered_ : plan_)->packets();
   reserved_.assign(packets.size(), {});
@@ -79,24 +98,24 @@ bool ServedStream::reserve(bool lowered) {
   return true;
 }
 
-void ServedStream::unreserve() {
+void ServedOutput::unreserve() {
   for (const auto& block : reserved_) {
     if (!block.empty()) client_.free(block.data());
   }
   reserved_.clear();
 }
 
-void ServedStream::describe(const std::string& path, const FileContents& contents, bool lowered) {
+void ServedOutput::describe(const std::string& path, const FileContents& contents, bool lowered) {
   description_ = to_bytes(name_, options_, absolute_path(path), num_handed(), contents, lowered);
 }
 
 // Who sends may have changed for servers, even if this rank has met its own shapes before.
-void ServedStream::vote_more(const std::string&, const FileContents&, Votes& votes) {
+void ServedOutput::vote_more(const std::string&, const FileContents&, Votes& votes) {
   votes[Vote::unchanged] = plan_ == last_plan_ ? 1 : 0;
 }
 
 // Each rank hands its own boxes over, so that other layouts would leave holes.
-void ServedStream::take_shapes(const FileContents& contents) {
+void ServedOutput::take_shapes(const FileContents& contents) {
   last_plan_ = nullptr;
   store::require_same_layouts(*client_.team().compute, who(), contents);
   if (!copies_measured_) {
@@ -110,7 +129,7 @@ void ServedStream::take_shapes(const FileContents& contents) {
 }
 
 // A step that can never fit must not wait for ever.
-std::optional<Error> ServedStream::never_fits() {
+std::optional<Error> ServedOutput::never_fits() {
   std::ptrdiff_t bytes = 0;
   for (const auto& packet : plan_->packets()) {
     bytes += BlockArena::rounded(PacketPlan::bytes_of(packet, std::ssize(description_)));
@@ -118,13 +137,13 @@ std::optional<Error> ServedStream::never_fits() {
   const auto capacity = client_.capacity();
   if (bytes <= capacity) return std::nullopt;
   return Error(Errc::invalid_input,
-               fmt::format("stream {}: a step of {} bytes of compute rank {} does not fit into its "
-                           "staging memory of {} bytes: give SessionOptions::memory_bytes "
+               fmt::format("{}: a step of {} bytes of compute rank {} does not fit into its "
+                           "staging memory of {} bytes: give OutputOptions::memory_bytes "
                            "(output.memory of a case) more, if the node has it",
-                           name_, bytes, client_.team().client, capacity));
+                           who(), bytes, client_.team().client, capacity));
 }
 
-void ServedStream::hand_over(const std::string& path, const FileContents& contents, bool lowered) {
+void ServedOutput::hand_over(const std::string& path, const FileContents& contents, bool lowered) {
   const Span span(trace_, Activity::transfer, "stage output");
   const double start_s = now_s();
   auto& plan = lowered ? *lowered_ : *plan_;
@@ -141,7 +160,7 @@ void ServedStream::hand_over(const std::string& path, const FileContents& conten
 }
 
 // If one rank's disk fails after all, no rank keeps its packets of the step.
-void ServedStream::spill(const std::string& path, const FileContents& contents) {
+void ServedOutput::spill(const std::string& path, const FileContents& contents) {
   const double start_s = now_s();
   const auto before = spill_.size();
   try {
@@ -164,7 +183,7 @@ void ServedStream::spill(const std::string& path, const FileContents& contents) 
   statistics_.copy_s += now_s() - start_s;
 }
 
-void ServedStream::advance() {
+void ServedOutput::advance() {
   client_.progress();
   WholeNotice told;
   while (client_.take_notice(number_of_stream_, told)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The compute side of an output: what the ranks agree on in a write, and what a step needs.
-#include "server/stream_state.hpp"
+#include "server/output_state.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -40,24 +40,24 @@ class Timed {
 using server::Overflow;
 using server::Situation;
 
-Stream::State::State(std::string its_name, StreamOptions options, Meeting& meeting,
-                     const Comm& comm, Trace* trace)
+Output::State::State(std::string its_name, OutputOptions options, Meeting& meeting,
+                     const Comm& comm)
     : name_(std::move(its_name)),
       options_(std::move(options)),
       comm_(comm),
-      trace_(trace),
+      trace_(options_.trace),
       meeting_(meeting),
       overflow_(options_),
       opened_s_(now_s()) {}
 
-OutputStatistics Stream::State::statistics() const {
+OutputStatistics Output::State::statistics() const {
   auto now = statistics_;
   now.run_s = now_s() - opened_s_;
   return now;
 }
 
 // The description of a lowered step is as long as that of the step itself.
-WriteResult Stream::State::write(const std::string& path, const FileContents& given) {
+WriteResult Output::State::write(const std::string& path, const FileContents& given) {
   const Timed call(statistics_.call_s);
   progress();
   const auto& contents = with_defaults_.of(given, comm_.rank(), comm_.num_ranks());
@@ -104,11 +104,11 @@ WriteResult Stream::State::write(const std::string& path, const FileContents& gi
   return carry_out(choice.action, path, contents);
 }
 
-void Stream::State::progress() {
+void Output::State::progress() {
   if (!closed_) advance();
 }
 
-void Stream::State::finish() {
+void Output::State::finish() {
   if (closed_) return;
   const Timed call(statistics_.call_s);
   {
@@ -118,7 +118,7 @@ void Stream::State::finish() {
   wait_for_all(statistics_.end_s);
 }
 
-void Stream::State::finish_or_say() noexcept {
+void Output::State::finish_or_say() noexcept {
   while (!closed_) {
     const auto left = under_way_.size() + failures_.size();
     try {
@@ -131,7 +131,7 @@ void Stream::State::finish_or_say() noexcept {
   }
 }
 
-void Stream::State::wait_for_all(double& waited_s) {
+void Output::State::wait_for_all(double& waited_s) {
   const Span span(trace_, Activity::wait, "wait for output");
   const Timed waiting(waited_s);
   const std::string path;
@@ -163,7 +163,7 @@ void Stream::State::wait_for_all(double& waited_s) {
   meet_with(problem);
 }
 
-Stream::State::Votes Stream::State::vote(const Asked& asked, const std::optional<Error>& problem,
+Output::State::Votes Output::State::vote(const Asked& asked, const std::optional<Error>& problem,
                                          bool fits) {
   Votes votes{};
   votes[Vote::right] = problem ? comm_.rank() : none;
@@ -187,9 +187,9 @@ Stream::State::Votes Stream::State::vote(const Asked& asked, const std::optional
   return votes;
 }
 
-void Stream::State::meet(const char* what, std::span<std::int64_t> votes) {
+void Output::State::meet(const char* what, std::span<std::int64_t> votes) {
   try {
-    meeting_.begin(name_.empty() ? what : std::string(what) + " of stream " + name_, votes);
+    meeting_.begin(name_.empty() ? what : std::string(what) + " of output " + name_, votes);
   } catch (const Error&) {
     unreserve();
     room_for_ = Reserved::nothing;
@@ -198,7 +198,7 @@ void Stream::State::meet(const char* what, std::span<std::int64_t> votes) {
 }
 
 // In the middle of a call, which no rank can leave.
-void Stream::State::reduce(Votes& votes) {
+void Output::State::reduce(Votes& votes) {
   const Votes own = votes;
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(own.data(), votes.data(), Vote::num_votes, MPI_INT64_T, MPI_MIN,
@@ -210,7 +210,7 @@ void Stream::State::reduce(Votes& votes) {
   });
 }
 
-Situation Stream::State::hear(const Votes& votes, const Asked& asked,
+Situation Output::State::hear(const Votes& votes, const Asked& asked,
                               const std::optional<Error>& problem) {
   const bool alike = votes[Vote::digest] == -votes[Vote::minus_digest];
   if (votes[Vote::right] != none || votes[Vote::failed] != none || !alike) {
@@ -228,13 +228,13 @@ Situation Stream::State::hear(const Votes& votes, const Asked& asked,
 }
 
 /// The oldest step under way of which this rank hears itself.
-std::int64_t Stream::State::first_heard() const {
+std::int64_t Output::State::first_heard() const {
   const auto first = std::ranges::find(under_way_, true, &Handed::hears);
   return first == under_way_.end() ? none : first->number;
 }
 
 // What others have heard, of steps of which this rank does not hear.
-void Stream::State::settle(const Votes& votes) {
+void Output::State::settle(const Votes& votes) {
   auto num_failed = std::max<std::int64_t>(0, -votes[Vote::minus_num_failed] - statistics_.failed);
   std::erase_if(under_way_, [&](const Handed& step) {
     if (step.hears || step.number >= votes[Vote::ended]) return false;
@@ -250,7 +250,7 @@ void Stream::State::settle(const Votes& votes) {
   note_all_ended(std::min(votes[Vote::ended], num_handed_));
 }
 
-void Stream::State::exchange_news() {
+void Output::State::exchange_news() {
   const std::string path;
   const FileContents nothing;
   auto votes = vote({"news", path, nothing}, std::nullopt, true);
@@ -259,7 +259,7 @@ void Stream::State::exchange_news() {
 }
 
 // The rank that knows of the oldest failure tells the others, which may not have heard yet.
-void Stream::State::throw_failure(const Votes& votes) {
+void Output::State::throw_failure(const Votes& votes) {
   const std::int64_t number = votes[Vote::failed] / comm_.num_ranks();
   const int root = static_cast<int>(votes[Vote::failed] % comm_.num_ranks());
   std::optional<Error> failure;
@@ -286,17 +286,17 @@ void Stream::State::throw_failure(const Votes& votes) {
   }
 }
 
-void Stream::State::note_handed(const std::string& path, std::int64_t step, bool hears) {
+void Output::State::note_handed(const std::string& path, std::int64_t step, bool hears) {
   under_way_.push_back({num_handed_++, step, path, now_s(), hears});
 }
 
-void Stream::State::set_hears(std::int64_t number, bool hears) {
+void Output::State::set_hears(std::int64_t number, bool hears) {
   const auto step = std::ranges::find(under_way_, number, &Handed::number);
   if (step != under_way_.end()) step->hears = hears;
 }
 
 // A restarted server may tell again what is known.
-void Stream::State::end_step(Ended told) {
+void Output::State::end_step(Ended told) {
   const auto handed = std::ranges::find(under_way_, told.number, &Handed::number);
   if (handed == under_way_.end()) return;
   const double passed_s = now_s() - handed->handed_s;
@@ -320,7 +320,7 @@ void Stream::State::end_step(Ended told) {
   under_way_.erase(handed);
 }
 
-void Stream::State::try_reserve() {
+void Output::State::try_reserve() {
   room_for_ = Reserved::nothing;
   if (reserve(false)) {
     room_for_ = Reserved::step;
@@ -329,7 +329,7 @@ void Stream::State::try_reserve() {
   }
 }
 
-void Stream::State::wait_for_room(const Overflow::Choice& choice) {
+void Output::State::wait_for_room(const Overflow::Choice& choice) {
   const Span span(trace_, Activity::wait, "wait for room");
   const Timed waiting(statistics_.room_s);
   const double end_s = now_s() + choice.limit_s;
@@ -351,7 +351,7 @@ void Stream::State::wait_for_room(const Overflow::Choice& choice) {
   }
 }
 
-WriteResult Stream::State::carry_out(Overflow::Action action, const std::string& path,
+WriteResult Output::State::carry_out(Overflow::Action action, const std::string& path,
                                      const FileContents& contents) {
   const auto take = [&](bool lowered, WriteResult result) {
     room_for_ = Reserved::nothing;
