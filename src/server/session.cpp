@@ -114,6 +114,7 @@ class Session::State {
   double watchdog_s() const { return options.watchdog_s > 0 ? options.watchdog_s : no_limit_s; }
   double wait_limit_s(double asked_s) const;
   void check_name(const std::string& name) const;
+  void finish_last(Output::State& output, std::optional<Error>& failure);
   void leave_servers(std::optional<Error>& failure);
   void end_at_finalize();
   void end(Leaving how) noexcept;
@@ -376,13 +377,16 @@ void Session::State::close() {
   if (meeting_) meeting_->begin_last("close");
   open_ = false;
   std::optional<Error> failure;
-  for (const auto& output : outputs_) {
-    try_also(failure, [&] { output->finish(); });
-    output->leave();  // what comes after a failure
-    output->close();
-  }
+  for (const auto& output : outputs_) finish_last(*output, failure);
   leave_servers(failure);
   if (failure) throw *failure;
+}
+
+// The same calls in `close` as in `end`: some ranks may do the one, and some the other.
+void Session::State::finish_last(Output::State& output, std::optional<Error>& failure) {
+  try_also(failure, [&] { output.finish(); });
+  output.leave();  // what comes after a failure
+  output.close();
 }
 
 void Session::State::leave_servers(std::optional<Error>& failure) {
@@ -405,14 +409,20 @@ void Session::State::end(Leaving how) noexcept {
   if (team().compute) {
     const bool was_open = std::exchange(open_, false);
     if (was_open) meeting_->leave(how);
+    const bool ends_servers = was_open && how != Leaving::failed;
+    const auto say_failure = [&](const std::string& what, const std::optional<Error>& failure) {
+      if (failure && team().client == 0) say(LogLevel::error, what + failure->what());
+    };
     for (const auto& output : outputs_) {
-      if (was_open && how != Leaving::failed) output->finish_or_say();
+      std::optional<Error> failure;
+      if (ends_servers) finish_last(*output, failure);
+      say_failure(output->who() + " lost: ", failure);
       if (!output->closed()) output->leave();
       output->close();
     }
     std::optional<Error> failure;
-    if (was_open && how != Leaving::failed) leave_servers(failure);
-    if (failure && team().client == 0) say(LogLevel::error, failure->what());
+    if (ends_servers) leave_servers(failure);
+    say_failure("", failure);
     // Also after a `close` that failed: servers would wait for ever.
     if (client_ && !client_->has_left()) client_->abandon(watchdog_s());
     if (thread_.joinable() && client_->gone()) parts_.server->stop();
