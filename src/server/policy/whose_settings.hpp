@@ -11,8 +11,8 @@ namespace tailrace::server {
 /// said where an output is opened. Local.
 void refuse_settings_of_outputs(const OutputOptions& options);
 
-/// Throws `Errc::invalid_input` for a setting that an output of a session has not of its own: who
-/// writes is said where the session is made. `name` is that of the output. Local.
+/// Throws `Errc::invalid_input` for a setting that a session decides for its outputs: who writes is
+/// said where the session is made. `name` is that of the output. Local.
 void refuse_settings_of_sessions(const std::string& name, const OutputOptions& options);
 
 }  // namespace tailrace::server
