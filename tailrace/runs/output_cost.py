@@ -54,7 +54,7 @@ def typical(costs: Sequence[CostWithin]) -> CostWithin | None:
 
 
 def costs_of_modes(summary: dict[str, Any]) -> dict[str, CostWithin]:
-    """Return the cost of each mode of output that is known, of the run or of runs beside it."""
+    """Return the known costs by mode of output, of this run or of those compared with it."""
     found = {}
     several = summary.get(COSTS_WITHIN)
     for mode, values in several.items() if isinstance(several, dict) else ():
