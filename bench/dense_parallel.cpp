@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One system over ranks by ScaLAPACK's driver, pdgesv or pdposv: a program to run as it is, and
-// under `tailrace run --with refine`. In turn with the two routines that the driver consists of,
-// which are ScaLAPACK's in any case. A line of JSON for each, wall time. Arguments: --n, --nrhs,
-// --block,
-// --condition (0: normal items), --kind ge or po, --repeats.
+// One system over ranks by ScaLAPACK's driver, pdgesv, pdposv or pdgels: a program to run as it is,
+// and under `tailrace run --with refine`. Interleaved with the routines that the driver consists
+// of, which are ScaLAPACK's in any case. A line of JSON for each, wall time. Arguments: --n,
+// --nrhs, --block, --condition (ge; 0: normal items), --kind ge, po or ls, --m (rows of ls),
+// --repeats.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -26,6 +26,13 @@ void pdpotrs_(const char*, In, In, const double*, In, In, In, double*, In, In, I
 void pdgemm_(const char*, const char*, In, In, In, const double*, const double*, In, In, In,
              const double*, In, In, In, const double*, double*, In, In, In, std::size_t,
              std::size_t);
+void pdgels_(const char*, In, In, In, double*, In, In, In, double*, In, In, In, double*, In, int*,
+             std::size_t);
+void pdgeqrf_(In, In, double*, In, In, In, double*, double*, In, int*);
+void pdormqr_(const char*, const char*, In, In, In, const double*, In, In, In, const double*,
+              double*, In, In, In, double*, In, int*, std::size_t, std::size_t);
+void pdtrtrs_(const char*, const char*, const char*, In, In, const double*, In, In, In, double*, In,
+              In, In, int*, std::size_t, std::size_t, std::size_t);
 double pdlange_(const char*, In, In, const double*, In, In, In, double*, std::size_t);
 }
 
@@ -86,28 +93,37 @@ void run(const bench::MpiProgram& program, const bench::Arguments& arguments) {
   const int nrhs = arguments.number("nrhs", 1);
   const int block = arguments.number("block", 64);
   const double condition = arguments.real("condition", 0);
-  const bool definite = arguments.text("kind", "ge") == "po";
+  const auto kind = arguments.text("kind", "ge");
+  const bool definite = kind == "po";
+  const bool least_squares = kind == "ls";
+  const int m = least_squares ? std::max(n, arguments.number("m", 4 * n)) : n;
   Grid grid{};
   grid.rows = static_cast<int>(std::sqrt(program.num_ranks));
   while (program.num_ranks % grid.rows != 0) --grid.rows;
   grid.context = Csys2blacs_handle(MPI_COMM_WORLD);
   Cblacs_gridinit(&grid.context, "Row", grid.rows, program.num_ranks / grid.rows);
   Cblacs_gridinfo(grid.context, &grid.rows, &grid.columns, &grid.row, &grid.column);
-  const auto at = [n](int i, int j) {
-    return static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * static_cast<std::size_t>(n);
+  const auto at = [m](int i, int j) {
+    return static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * static_cast<std::size_t>(m);
   };
-  const Matrix a(grid, n, n, block, [&](int i, int j) {
+  const Matrix a(grid, m, n, block, [&](int i, int j) {
     if (definite)
       return (i == j ? 4 * std::sqrt(n) : bench::noise(at(std::min(i, j), std::max(i, j))));
     return condition > 0 ? conditioned(i, j, n, condition) : bench::noise(at(i, j));
   });
-  const Matrix b(grid, n, nrhs, block, [&](int i, int j) { return bench::noise(at(i, n + j)); });
+  const Matrix b(grid, m, nrhs, block, [&](int i, int j) { return bench::noise(at(i, n + j)); });
   Matrix factors = a;
   Matrix x = b;
   std::vector<int> pivots(a.items.size() + static_cast<std::size_t>(block));
+  std::vector<double> tau(pivots.size());  // with `space`, of least squares
+  std::vector<double> space(static_cast<std::size_t>((block + 1) * (m + n + nrhs + 4 * block)));
+  const int length = static_cast<int>(space.size());
   int info = 0;
   const auto by_driver = [&] {
-    if (definite) {
+    if (least_squares) {
+      pdgels_("N", &m, &n, &nrhs, factors.items.data(), &one, &one, factors.descriptor.data(),
+              x.items.data(), &one, &one, x.descriptor.data(), space.data(), &length, &info, 1);
+    } else if (definite) {
       pdposv_("L", &n, &nrhs, factors.items.data(), &one, &one, factors.descriptor.data(),
               x.items.data(), &one, &one, x.descriptor.data(), &info, 1);
     } else {
@@ -118,7 +134,13 @@ void run(const bench::MpiProgram& program, const bench::Arguments& arguments) {
   const auto by_parts = [&] {
     const auto* const desc = factors.descriptor.data();
     double* const items = factors.items.data();
-    if (definite) {
+    if (least_squares) {
+      pdgeqrf_(&m, &n, items, &one, &one, desc, tau.data(), space.data(), &length, &info);
+      pdormqr_("L", "T", &m, &nrhs, &n, items, &one, &one, desc, tau.data(), x.items.data(), &one,
+               &one, x.descriptor.data(), space.data(), &length, &info, 1, 1);
+      pdtrtrs_("U", "N", "N", &n, &nrhs, items, &one, &one, desc, x.items.data(), &one, &one,
+               x.descriptor.data(), &info, 1, 1, 1);
+    } else if (definite) {
       pdpotrf_("L", &n, items, &one, &one, desc, &info, 1);
       pdpotrs_("L", &n, &nrhs, items, &one, &one, desc, x.items.data(), &one, &one,
                x.descriptor.data(), &info, 1);
@@ -131,11 +153,12 @@ void run(const bench::MpiProgram& program, const bench::Arguments& arguments) {
   std::array<std::vector<double>, 2> seconds;
   std::array<double, 2> errors{};
   const double minus = -1;
+  const double zero = 0;
   const double plus = 1;
-  std::vector<double> work(static_cast<std::size_t>(n));
-  const auto norm = [&](const Matrix& m, int columns) {
-    return pdlange_("I", &n, &columns, m.items.data(), &one, &one, m.descriptor.data(), work.data(),
-                    1);
+  std::vector<double> work(static_cast<std::size_t>(m));
+  const auto norm = [&](const Matrix& of, int rows, int columns) {
+    return pdlange_("I", &rows, &columns, of.items.data(), &one, &one, of.descriptor.data(),
+                    work.data(), 1);
   };
   const int repeats = arguments.number("repeats", 5);
   for (int k = 0; k < 2 * repeats; ++k) {
@@ -146,18 +169,30 @@ void run(const bench::MpiProgram& program, const bench::Arguments& arguments) {
         who == 0 ? bench::time_together(0, 1, by_driver) : bench::time_together(0, 1, by_parts);
     seconds[who].push_back(taken[0]);
     Matrix r = b;
-    pdgemm_("N", "N", &n, &nrhs, &n, &minus, a.items.data(), &one, &one, a.descriptor.data(),
+    pdgemm_("N", "N", &m, &nrhs, &n, &minus, a.items.data(), &one, &one, a.descriptor.data(),
             x.items.data(), &one, &one, x.descriptor.data(), &plus, r.items.data(), &one, &one,
             r.descriptor.data(), 1, 1);
-    errors[who] = norm(r, nrhs) / (norm(a, n) * norm(x, nrhs) + norm(b, nrhs));
+    if (least_squares) {
+      Matrix left = b;
+      pdgemm_("T", "N", &n, &nrhs, &m, &plus, a.items.data(), &one, &one, a.descriptor.data(),
+              r.items.data(), &one, &one, r.descriptor.data(), &zero, left.items.data(), &one, &one,
+              left.descriptor.data(), 1, 1);
+      errors[who] = norm(left, n, nrhs) / (m * norm(a, m, n) * norm(r, m, nrhs));
+      continue;
+    }
+    errors[who] = norm(r, n, nrhs) / (norm(a, n, n) * norm(x, n, nrhs) + norm(b, n, nrhs));
   }
   if (program.rank != 0) return;
   for (const std::size_t who : {0U, 1U}) {
     bench::JsonLine()
-        .text("entry", who == 0 ? (definite ? "pdposv" : "pdgesv") : "its parts")
+        .text("entry", who == 1        ? "its parts"
+                       : least_squares ? "pdgels"
+                       : definite      ? "pdposv"
+                                       : "pdgesv")
         .numbers("seconds", seconds[who])
         .number("median", bench::median(seconds[who]))
         .number("n", n)
+        .number("m", m)
         .number("nrhs", nrhs)
         .number("ranks", program.num_ranks)
         .number("condition", condition)

@@ -389,7 +389,13 @@ Certificate solve(const System<S>& s, const SolveOptions& options, S* factors = 
   bool low = s.m >= s.n && s.n > 0 && !skip && options.lowest <= Rung::fp32 &&
              options.highest >= Rung::fp32;
   for (std::ptrdiff_t c = 0; low && c < s.nrhs; ++c) {
-    for (std::ptrdiff_t i = 0; i < s.m; ++i) low = low && is_finite(s.b[i + c * s.ldb]);
+    double largest = 0;
+    for (std::ptrdiff_t i = 0; i < s.m; ++i) {
+      low = low && is_finite(s.b[i + c * s.ldb]);
+      largest = std::max(largest, size_of(s.b[i + c * s.ldb]));
+    }
+    // Squares must neither vanish nor overflow.
+    low = low && (largest == 0 || (1e-140 < largest && largest < 1e140));
   }
   if (!low || !try_low(s, options, certificate, factors)) {
     if (options.highest == Rung::fp64) {

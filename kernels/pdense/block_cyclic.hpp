@@ -50,6 +50,21 @@ struct BlockCyclic {
   }
 };
 
+/// Calls visit(item without gaps, item with leading dimension `ld`, global column) for this rank's.
+template <class Visit>
+void for_each(const BlockCyclic& matrix, int ld, Visit visit) {
+  const int rows = matrix.rows.count();
+  const int columns = matrix.columns.count();
+  for (int j = 0; j < columns; ++j) {
+    const auto column = static_cast<std::size_t>(matrix.columns.global(j));
+    const auto from = static_cast<std::size_t>(j) * static_cast<std::size_t>(matrix.dense_ld());
+    const auto other = static_cast<std::size_t>(j) * static_cast<std::size_t>(ld);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+      visit(from + i, other + i, column);
+    }
+  }
+}
+
 /// Rows and columns that a descriptor names, as far as `rows` x `columns`.
 inline BlockCyclic block_cyclic_of(const int* descriptor, int rows, int columns) {
   BlockCyclic cyclic{descriptor[1],

@@ -21,33 +21,6 @@ constexpr double least_rcond = 1e-11;     // of factors in single precision, as 
 constexpr double largest_part = 1e-3;     // of b, that an answer leaves: more where A is singular
 constexpr int minus = -1;
 
-/// The largest of each number over the grid. NaN counts as infinite.
-void largest_of_grid(int context, double* values, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (std::isnan(values[i])) values[i] = std::numeric_limits<double>::infinity();
-  }
-  const int length = static_cast<int>(count);
-  dgamx2d_(&context, "All", " ", &length, &one, values, &length, nullptr, nullptr, &minus, &minus,
-           &minus);
-}
-
-/// Calls visit(item without gaps, item with leading dimension `ld`, global column) for this rank's.
-template <class Visit>
-void for_each(const BlockCyclic& matrix, int ld, Visit visit) {
-  const int rows = matrix.rows.count();
-  const int columns = matrix.columns.count();
-  for (int j = 0; j < columns; ++j) {
-    const auto column = static_cast<std::size_t>(matrix.columns.global(j));
-    const auto from = static_cast<std::size_t>(j) * static_cast<std::size_t>(matrix.dense_ld());
-    const auto other = static_cast<std::size_t>(j) * static_cast<std::size_t>(ld);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
-      visit(from + i, other + i, column);
-    }
-  }
-}
-
-double size_of(double item) { return std::isfinite(item) ? std::abs(item) : HUGE_VAL; }
-
 /// Sizes of r's, x's and B's columns, then the error of the worst.
 double error_of(const DistributedSystem& s, const DistributedNorms& norms,
                 const std::vector<double>& x, DistributedWork& work) {
@@ -117,6 +90,21 @@ double condition_shown(const DistributedSystem& s, const DistributedNorms& norms
 }
 
 }  // namespace
+
+void largest_of_grid(int context, double* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::isnan(values[i])) values[i] = std::numeric_limits<double>::infinity();
+  }
+  const int length = static_cast<int>(count);
+  dgamx2d_(&context, "All", " ", &length, &one, values, &length, nullptr, nullptr, &minus, &minus,
+           &minus);
+}
+
+void sum_of_grid(int context, double* values, std::size_t count) {
+  const int length = static_cast<int>(count);
+  dgsum2d_(&context, "All", " ", &length, &one, values, &length, &minus, &minus);
+  largest_of_grid(context, values, count);  // sums may differ from rank to rank by their order
+}
 
 RowRange rows_read(const BlockCyclic& a, char triangle, int j) {
   const int column = a.columns.global(j);

@@ -5,6 +5,7 @@
 // it is collective over the grid, and what is returned is the same on all its ranks. It calls BLACS
 // and ScaLAPACK alone, not MPI.
 
+#include <cmath>
 #include <vector>
 
 #include "pdense/block_cyclic.hpp"
@@ -14,6 +15,15 @@ namespace tailrace::dense {
 
 /// Array arguments of ScaLAPACK are addresses.
 inline constexpr int one = 1;
+
+/// The largest of each number over the grid, on all ranks; none is negative. NaN counts as
+/// infinite.
+void largest_of_grid(int context, double* values, std::size_t count);
+/// The sum of each number over the grid, the same on all ranks.
+void sum_of_grid(int context, double* values, std::size_t count);
+
+/// The size of an item; infinite for NaN.
+inline double size_of(double item) { return std::isfinite(item) ? std::abs(item) : HUGE_VAL; }
 
 /// A X = B; A is square in square blocks, and B's rows are distributed as A's.
 struct DistributedSystem {

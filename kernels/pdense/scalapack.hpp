@@ -26,6 +26,23 @@ void pspotrf_(const char* uplo, const int* n, float* a, const int* ia, const int
 void pspotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* ia,
               const int* ja, const int* desc_a, float* b, const int* ib, const int* jb,
               const int* desc_b, int* info, std::size_t);
+void psgeqrf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desc_a,
+              float* tau, float* work, const int* lwork, int* info);
+void psgelqf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desc_a,
+              float* tau, float* work, const int* lwork, int* info);
+void psormqr_(const char* side, const char* trans, const int* m, const int* n, const int* k,
+              const float* a, const int* ia, const int* ja, const int* desc_a, const float* tau,
+              float* c, const int* ic, const int* jc, const int* desc_c, float* work,
+              const int* lwork, int* info, std::size_t, std::size_t);
+void psormlq_(const char* side, const char* trans, const int* m, const int* n, const int* k,
+              const float* a, const int* ia, const int* ja, const int* desc_a, const float* tau,
+              float* c, const int* ic, const int* jc, const int* desc_c, float* work,
+              const int* lwork, int* info, std::size_t, std::size_t);
+void pstrsm_(const char* side, const char* uplo, const char* trans, const char* diag, const int* m,
+             const int* n, const float* alpha, const float* a, const int* ia, const int* ja,
+             const int* desc_a, float* b, const int* ib, const int* jb, const int* desc_b,
+             std::size_t, std::size_t, std::size_t, std::size_t);
+
 void pdgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
              const double* alpha, const double* a, const int* ia, const int* ja, const int* desc_a,
              const double* b, const int* ib, const int* jb, const int* desc_b, const double* beta,

@@ -94,18 +94,21 @@ class Ranks {
   int row_ = -1, column_ = -1;
 };
 
-/// Speed goes by library, grid and blocks.
-Request request_of(const ParallelCall& call) {
-  using Key = std::array<std::intptr_t, 4>;
+/// What stands for the library in a request: speed goes by its address, grid, blocks, and form.
+const void* library_of(void* address, const Argument& a, int form) {
+  using Key = std::array<std::intptr_t, 5>;
   static std::mutex mutex;  // threads may have a grid each
   static auto& libraries = *new std::map<Key, char>;
-  const auto grid = grid_of(call.a.descriptor[1]);
-  const auto address =
-      reinterpret_cast<std::intptr_t>(call.scalapack.addresses[ParallelRoutine("pdgesv").index]);
+  const auto grid = grid_of(a.descriptor[1]);
   const std::scoped_lock lock(mutex);
-  const char* const library = &libraries[{address, grid[0], grid[1], call.a.descriptor[4]}];
+  return &libraries[{reinterpret_cast<std::intptr_t>(address), grid[0], grid[1], a.descriptor[4],
+                     form}];
+}
+
+Request request_of(const ParallelCall& call) {
+  void* const address = call.scalapack.addresses[ParallelRoutine("pdgesv").index];
   return {.caller = call.caller,
-          .library = library,
+          .library = library_of(address, call.a, 0),
           .definite = call.triangle != 'A',
           .n = call.n,
           .nrhs = call.nrhs,
@@ -113,8 +116,35 @@ Request request_of(const ParallelCall& call) {
           .parallel = true};
 }
 
+Request request_of(const ParallelLeastSquares& call) {
+  void* const address = call.scalapack.addresses[ParallelRoutine("pdgels").index];
+  const int form = (call.m < call.n ? 2 : 0) + (call.trans == 'T' ? 1 : 0);
+  return {.caller = call.caller,
+          .library = library_of(address, call.a, form),
+          .definite = false,
+          .n = std::min(call.m, call.n),
+          .nrhs = call.nrhs,
+          .complex = false,
+          .parallel = true,
+          .rows = std::max(call.m, call.n)};
+}
+
 /// Steps that cost about half a factorisation, as on one process.
 int paying_steps(int n) { return 4 + n / 150; }
+
+/// Counts what an attempt came to; whether it solved the call.
+template <class C>
+bool count(const C& call, const Ranks& ranks, const Verdict& verdict,
+           const dense::Certificate& certificate, double seconds) {
+  const bool solved = certificate.info == 0;
+  if (!ranks.first()) return solved;
+  if (solved) {
+    took(verdict.site, request_of(call), certificate, seconds);
+  } else {
+    failed(verdict.site, certificate, seconds);
+  }
+  return solved;
+}
 
 /// Factors and refines; A holds the factors then.
 bool solve(const ParallelCall& call, const Ranks& ranks, const Verdict& verdict) {
@@ -133,29 +163,94 @@ bool solve(const ParallelCall& call, const Ranks& ranks, const Verdict& verdict)
     return false;
   }
   const auto certificate = kept->low.solve(call.a.items, call.b.items, paying_steps(call.n));
-  const bool solved = certificate.info == 0;
-  if (solved) {
+  if (certificate.info == 0) {
     kept->number = values[1] + 1;
     kept->site = verdict.site;
     kept->seconds = seconds_since(start);
     give(kept, call.pivots);
   }
-  const double seconds = seconds_since(start);
-  if (!ranks.first()) return solved;
-  if (solved) {
-    took(verdict.site, request_of(call), certificate, seconds);
-  } else {
-    failed(verdict.site, certificate, seconds);
+  return count(call, ranks, verdict, certificate, seconds_since(start));
+}
+
+bool solve(const ParallelLeastSquares& call, const Ranks& ranks, const Verdict& verdict) {
+  const auto start = Clock::now();
+  const auto& [scalapack, caller, trans, m, n, nrhs, a, b, work, lwork] = call;
+  try {
+    const auto certificate =
+        dense::pgels_in_place(trans == 'T', m, n, a.items, a.descriptor, nrhs, b.items,
+                              b.descriptor, paying_steps(std::min(m, n)));
+    return count(call, ranks, verdict, certificate, seconds_since(start));
+  } catch (const std::bad_alloc&) {
+    if (ranks.first()) refuse(verdict, Refusal::memory);
+    return false;
   }
-  return solved;
 }
 
 /// Each column takes its share of every step, and solves cost more over ranks than on one process.
-bool is_small(int n, int nrhs) {
+bool has_many_columns(int n, int nrhs) {
   constexpr int rows_per_column = 250;  // set by hand: 30 of 2000 lost a fifth
+  return nrhs > 1 && nrhs > n / rows_per_column;
+}
+bool is_small(const ParallelCall& call) {
   const auto least = settings().least_n;
+  if (least > 0) return call.n < least;
+  return !dense::gesv_pays(call.n, call.nrhs) || has_many_columns(call.n, call.nrhs);
+}
+bool is_small(const ParallelLeastSquares& call) {
+  const auto least = settings().least_n;
+  const int n = std::min(call.m, call.n);
   if (least > 0) return n < least;
-  return !dense::gesv_pays(n, nrhs) || (nrhs > 1 && nrhs > n / rows_per_column);
+  return !dense::gels_pays(n, call.nrhs) || has_many_columns(n, call.nrhs);
+}
+
+// What ranks must agree on, and whether there is room for what is kept after the call.
+std::vector<int> shape_of(const ParallelCall& call) {
+  const auto* const d = call.a.descriptor;
+  const auto* const e = call.b.descriptor;
+  return {1, call.n, call.nrhs, call.triangle, d[4], d[6], d[7], e[5], e[7]};
+}
+std::vector<int> shape_of(const ParallelLeastSquares& call) {
+  const auto* const d = call.a.descriptor;
+  const auto* const e = call.b.descriptor;
+  return {1, call.m, call.n, call.nrhs, call.trans, d[4], d[5], d[6], d[7], e[4], e[5], e[6], e[7]};
+}
+bool may_keep(const ParallelCall& call) {
+  return has_room(call.n, call.a.descriptor, grid_of(call.a.descriptor[1]));
+}
+bool may_keep(const ParallelLeastSquares&) { return true; }
+
+/// The call's info. `ready` says on all ranks whether a valid call may be ours.
+template <class C, class Ready>
+int run(const C& call, const std::function<int()>& real, Ready ready) {
+  const UsingScalapack routines(call.scalapack);
+  const Ranks ranks(call.scalapack, call.a.descriptor[1]);
+  if (!ranks.has_this()) return real();
+  const bool valid = call.valid();
+  auto shape = shape_of(call);
+  if (!valid) std::ranges::fill(shape, 0);
+  if (!ranks.same(shape) || !valid || !ready(ranks)) return real();
+  forget(call.a.items);
+  Verdict verdict;
+  const bool counted = ranks.first() && !is_small(call);
+  if (counted) verdict = decide(request_of(call));
+  if (ranks.first() && !counted) count_small(true);
+  // What speaks against it here.
+  Refusal why = Refusal::none;
+  if (!call.ours()) why = Refusal::part;
+  if (why == Refusal::none && !may_keep(call)) why = Refusal::memory;
+  if (counted && !settings().factors) why = Refusal::factors;
+  if (counted && verdict.refusal != Refusal::none) why = verdict.refusal;
+  std::array refusals{static_cast<int>(why), ranks.first() && !counted ? 1 : 0};
+  ranks.largest(refusals);
+  if (refusals[1] == 1) return real();
+  if (counted && refusals[0] != static_cast<int>(verdict.refusal)) {
+    refuse(verdict, static_cast<Refusal>(refusals[0]));
+  }
+  if (refusals[0] == 0 && solve(call, ranks, verdict)) return 0;
+  const auto start = Clock::now();
+  const int status = real();
+  if (counted && status == 0) lapack_took(verdict.site, request_of(call), seconds_since(start));
+  return status;
 }
 
 /// What was kept of these factors on all ranks; null: they are not ours.
@@ -211,48 +306,38 @@ bool ParallelCall::ours() const {
          own[1] > 0;
 }
 
+// Rows of B have blocks of A's size, from the same row of the grid: pdgels wants no less of a tall
+// A.
+bool ParallelLeastSquares::valid() const {
+  return (trans == 'N' || trans == 'T') && m > 0 && n > 0 && nrhs > 0 && *lwork != -1 &&
+         a.descriptor[1] == b.descriptor[1] && a.holds(m, n) && b.holds(std::max(m, n), nrhs);
+}
+
+bool ParallelLeastSquares::ours() const {
+  const auto* const d = a.descriptor;
+  const auto* const e = b.descriptor;
+  const auto own = dense::local_extents(d, m, n);
+  return a.begins() && b.begins() && d[4] == d[5] && d[4] == e[4] && d[6] == e[6] && own[0] > 0 &&
+         own[1] > 0;
+}
+
 int solve_parallel(const ParallelCall& call, const std::function<int()>& real) {
   if (scalapack_in_use() != nullptr || !call.scalapack.usable) return real();
-  const UsingScalapack routines(call.scalapack);
-  const Ranks ranks(call.scalapack, call.a.descriptor[1]);
-  if (!ranks.has_this()) return real();
-  std::array<int, 9> values{};
-  const bool valid = call.valid();
-  if (valid) {
-    values = {1,
-              call.n,
-              call.nrhs,
-              call.triangle,
-              call.a.descriptor[4],
-              call.a.descriptor[6],
-              call.a.descriptor[7],
-              call.b.descriptor[5],
-              call.b.descriptor[7]};
+  return run(call, real, [](const Ranks&) { return true; });
+}
+
+int solve_parallel(const ParallelLeastSquares& call, const std::function<int(const int*)>& real) {
+  if (scalapack_in_use() != nullptr || !call.scalapack.usable || !call.scalapack.has_qr) {
+    return real(call.lwork);
   }
-  if (!ranks.same(values) || !valid) return real();
-  forget(call.a.items);
-  Verdict verdict;
-  const bool counted = ranks.first() && !is_small(call.n, call.nrhs);
-  if (counted) verdict = decide(request_of(call));
-  if (ranks.first() && !counted) count_small(true);
-  // What speaks against it here.
-  Refusal why = Refusal::none;
-  if (!call.ours()) why = Refusal::part;
-  if (why == Refusal::none && !has_room(call.n, call.a.descriptor, grid_of(call.a.descriptor[1])))
-    why = Refusal::memory;
-  if (counted && !settings().factors) why = Refusal::factors;
-  if (counted && verdict.refusal != Refusal::none) why = verdict.refusal;
-  std::array refusals{static_cast<int>(why), ranks.first() && !counted ? 1 : 0};
-  ranks.largest(refusals);
-  if (refusals[1] == 1) return real();
-  if (counted && refusals[0] != static_cast<int>(verdict.refusal)) {
-    refuse(verdict, static_cast<Refusal>(refusals[0]));
-  }
-  if (refusals[0] == 0 && solve(call, ranks, verdict)) return 0;
-  const auto start = Clock::now();
-  const int status = real();
-  if (counted && status == 0) lapack_took(verdict.site, request_of(call), seconds_since(start));
-  return status;
+  return run(
+      call, [&] { return real(call.lwork); },
+      // ScaLAPACK leaves the least size of `work` in its first item.
+      [&](const Ranks& ranks) {
+        constexpr int asks = -1;
+        const bool accepts = real(&asks) == 0 && *call.lwork >= *call.work;
+        return !ranks.any(!accepts);
+      });
 }
 
 void need(const ParallelFactors& factors) {

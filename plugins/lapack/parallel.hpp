@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What stands for ScaLAPACK's pdgesv and pdposv, and for what may follow them. All ranks of a grid
-// do the same: they agree on every step by BLACS, and the first rank of the grid decides, times and
-// counts.
+// What stands for ScaLAPACK's pdgesv, pdposv and pdgels, and for what may follow the first two. All
+// ranks of a grid do the same: they agree on every step by BLACS, and the first rank of the grid
+// decides, times and counts.
 
 #include <functional>
 
@@ -23,6 +23,7 @@ struct Argument {
   bool begins() const { return *i == 1 && *j == 1; }
 };
 
+/// pdgesv and pdposv.
 struct ParallelCall {
   const Scalapack& scalapack;
   void* caller;
@@ -40,6 +41,23 @@ struct ParallelCall {
 
 /// The call's info; `real` does it as it would have been without us, and returns its info.
 int solve_parallel(const ParallelCall& call, const std::function<int()>& real);
+
+/// pdgels: of full rank, least squares or least norm.
+struct ParallelLeastSquares {
+  const Scalapack& scalapack;
+  void* caller;
+  char trans;
+  int m, n, nrhs;
+  Argument a, b;
+  const double* work;  ///< its first item, after a question, is the size it must have
+  const int* lwork;
+
+  bool valid() const;
+  bool ours() const;
+};
+
+/// Likewise; `real` takes `lwork`, and -1 asks for the size of `work`.
+int solve_parallel(const ParallelLeastSquares& call, const std::function<int(const int*)>& real);
 
 /// Factors that a later call brings.
 struct ParallelFactors {

@@ -45,6 +45,20 @@ void pdposv_(const char* uplo, In n, In nrhs, double* a, In ia, In ja, In desc_a
   });
 }
 
+void pdgels_(const char* trans, In m, In n, In nrhs, double* a, In ia, In ja, In desc_a, double* b,
+             In ib, In jb, In desc_b, double* work, In lwork, int* info, std::size_t length) {
+  void* const caller = __builtin_return_address(0);
+  const auto& scalapack = scalapack_of(caller);
+  const ParallelLeastSquares call{scalapack, caller, upper(*trans),       *m,
+                                  *n,        *nrhs,  {a, ia, ja, desc_a}, {b, ib, jb, desc_b},
+                                  work,      lwork};
+  *info = solve_parallel(call, [&](In size) {
+    scalapack.call("pdgels", trans, m, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, work, size,
+                   info, length);
+    return *info;
+  });
+}
+
 void pdgetrs_(const char* trans, In n, In nrhs, const double* a, In ia, In ja, In desc_a, In pivots,
               double* b, In ib, In jb, In desc_b, int* info, std::size_t length) {
   const auto& scalapack = scalapack_of(__builtin_return_address(0));

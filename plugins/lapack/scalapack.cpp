@@ -18,8 +18,9 @@ Scalapack load(void* caller) {
   Scalapack found;
   for (std::size_t i = 0; i < parallel_names.size(); ++i) {
     found.addresses[i] = find_routine(caller, std::string(parallel_names[i]) + "_");
-    if (found.addresses[i] == nullptr && i >= ParallelRoutine("psgetrf").index)
-      found.usable = false;
+    if (found.addresses[i] != nullptr) continue;
+    if (i >= ParallelRoutine("psgetrf").index) found.usable = false;
+    if (i >= ParallelRoutine("psgeqrf").index) found.has_qr = false;
   }
   if (has_wide_integers(fortran, caller)) found.usable = false;
   return found;
@@ -80,6 +81,35 @@ void pspotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, c
               const int* ja, const int* desc_a, float* b, const int* ib, const int* jb,
               const int* desc_b, int* info, std::size_t length) {
   current->call("pspotrs", uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
+}
+void psgeqrf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desc_a,
+              float* tau, float* work, const int* lwork, int* info) {
+  current->call("psgeqrf", m, n, a, ia, ja, desc_a, tau, work, lwork, info);
+}
+void psgelqf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desc_a,
+              float* tau, float* work, const int* lwork, int* info) {
+  current->call("psgelqf", m, n, a, ia, ja, desc_a, tau, work, lwork, info);
+}
+void psormqr_(const char* side, const char* trans, const int* m, const int* n, const int* k,
+              const float* a, const int* ia, const int* ja, const int* desc_a, const float* tau,
+              float* c, const int* ic, const int* jc, const int* desc_c, float* work,
+              const int* lwork, int* info, std::size_t l1, std::size_t l2) {
+  current->call("psormqr", side, trans, m, n, k, a, ia, ja, desc_a, tau, c, ic, jc, desc_c, work,
+                lwork, info, l1, l2);
+}
+void psormlq_(const char* side, const char* trans, const int* m, const int* n, const int* k,
+              const float* a, const int* ia, const int* ja, const int* desc_a, const float* tau,
+              float* c, const int* ic, const int* jc, const int* desc_c, float* work,
+              const int* lwork, int* info, std::size_t l1, std::size_t l2) {
+  current->call("psormlq", side, trans, m, n, k, a, ia, ja, desc_a, tau, c, ic, jc, desc_c, work,
+                lwork, info, l1, l2);
+}
+void pstrsm_(const char* side, const char* uplo, const char* trans, const char* diag, const int* m,
+             const int* n, const float* alpha, const float* a, const int* ia, const int* ja,
+             const int* desc_a, float* b, const int* ib, const int* jb, const int* desc_b,
+             std::size_t l1, std::size_t l2, std::size_t l3, std::size_t l4) {
+  current->call("pstrsm", side, uplo, trans, diag, m, n, alpha, a, ia, ja, desc_a, b, ib, jb,
+                desc_b, l1, l2, l3, l4);
 }
 
 void pdgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,

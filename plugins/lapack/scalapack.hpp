@@ -12,16 +12,19 @@
 
 namespace tailrace::lapack {
 
-/// Routines that are called. Those of drivers, before psgetrf, may be missing, the others may not.
-inline constexpr std::array<std::string_view, 20> parallel_names{
-    "pdgesv",  "pdposv",  "pdgetrf",        "pdpotrf", "pdgetrs", "pdpotrs", "pdgetri",
-    "pdpotri", "pdgerfs", "pdporfs",        "psgetrf", "psgetrs", "pspotrf", "pspotrs",
-    "pdgemm",  "pdsymm",  "blacs_gridinfo", "dgsum2d", "dgamx2d", "igamx2d"};
+/// Routines that are called. Those of drivers, before psgeqrf, may be missing. Least squares need
+/// those before psgetrf, and all need the others.
+inline constexpr std::array<std::string_view, 26> parallel_names{
+    "pdgesv",  "pdposv",         "pdgetrf", "pdpotrf", "pdgetrs", "pdpotrs", "pdgetri",
+    "pdpotri", "pdgerfs",        "pdporfs", "pdgels",  "psgeqrf", "psgelqf", "psormqr",
+    "psormlq", "pstrsm",         "psgetrf", "psgetrs", "pspotrf", "pspotrs", "pdgemm",
+    "pdsymm",  "blacs_gridinfo", "dgsum2d", "dgamx2d", "igamx2d"};
 using ParallelRoutine = NameIn<parallel_names>;
 
 class Scalapack {
  public:
   bool usable = true;
+  bool has_qr = true;  ///< it has what least squares need besides
   std::array<void*, parallel_names.size()> addresses{};
 
   /// Calls a routine, all of whose arguments are passed as they are.

@@ -387,7 +387,7 @@ std::string lines_of(const Tally& all, bool parallel) {
     add(refused, counts.refusals[i], text_of(static_cast<Refusal>(i)));
   }
   add(refused, counts.in_vain, "tried in vain");
-  std::string text = "tailrace: pdgesv, pdposv: ";
+  std::string text = "tailrace: pdgesv, pdposv, pdgels: ";
   if (!parallel) {
     text = std::string("tailrace: dgesv, dposv, dgels, zgesv, zposv, zgels") +
            (settings().pairs ? ", dgetrf, zgetrf: " : ": ");

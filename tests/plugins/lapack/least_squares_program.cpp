@@ -161,6 +161,10 @@ void left_to_lapack() {
   p.a[5] = std::nan("");
   Program<S> with_nan(p);
   compare(with_nan, true, "NaN in A");
+  auto tiny = random_problem<S>(160, 120, 1, 1, 1, 8);
+  for (S& item : tiny.b) item *= 1e-170;
+  Program<S> vanishing(tiny);
+  compare(vanishing, true, "right-hand sides whose squares vanish");
   Program<S> small(random_problem<S>(90, 60, 1, 1, 1, 8));
   compare(small, true, "few columns");
 }

@@ -60,4 +60,18 @@ class DistributedLowFactors {
   std::unique_ptr<Impl> impl_;
 };
 
+/// The problem of ScaLAPACK's pdgels over the ranks of a BLACS grid: least squares |B - op(A) X|,
+/// or, where op(A) has fewer rows than columns, the X of least norm with op(A) X = B; op(A) is A^T
+/// if `transposed`, else A. QR or LQ of A in single precision, refined as one system in the
+/// residual and the solution, in at most `max_steps` steps and some that still halve the error. A
+/// is m x n, a whole array in square blocks, of which each rank has some; B is a whole array of
+/// max(m, n) x nrhs items whose rows have blocks of that size, the first in the row of the grid
+/// where A begins. Then B holds X and, of least squares, below it one item whose square is the sum
+/// of squares; A holds the factors in pdgels' form with the digits of single precision. Where
+/// refinement fails, or A is too ill-conditioned for it, `Certificate::info` is -1, and A and B are
+/// unchanged. Arguments are not checked. Collective over the grid: all its ranks return the same,
+/// or throw std::bad_alloc where memory lacks on one.
+Certificate pgels_in_place(bool transposed, int m, int n, double* a, const int* descriptor_of_a,
+                           int nrhs, double* b, const int* descriptor_of_b, int max_steps);
+
 }  // namespace tailrace::dense
