@@ -17,8 +17,17 @@ from tailrace.runs.simulation import Job, run_job
 DENSE_LIBRARIES = {
     "refine": (
         "lapack",
-        ("dgesv_", "dposv_", "dgels_", "zgesv_", "zposv_", "zgels_")
-        + ("pdgesv_", "pdposv_", "pdgels_"),
+        (
+            "dgesv_",
+            "dposv_",
+            "dgels_",
+            "zgesv_",
+            "zposv_",
+            "zgels_",
+            "pdgesv_",
+            "pdposv_",
+            "pdgels_",
+        ),
     ),
     "blas": ("blas", ("dgemm_", "sgemm_")),
 }
