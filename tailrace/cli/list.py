@@ -4,14 +4,13 @@
 import difflib
 import itertools
 import json
-import subprocess
 from typing import Annotated, Any
 
 import typer
 
 from tailrace.errors import TailraceError
-from tailrace.launch.launcher import find_launcher
-from tailrace.programs import find_program, shipped_cases
+from tailrace.launch.alone import run_alone
+from tailrace.programs import shipped_cases
 
 Table = dict[str, Any]
 
@@ -22,18 +21,13 @@ def read_tables() -> list[Table]:
     Each is ``{"name", "title", "columns", "entries": [{"name", "summary", "applies",
     "available"}]}``.
     """
-    program = find_program("tailrace-list")
-    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    done = run_alone("tailrace-list")
     if done.returncode != 0:
-        # Some MPI libraries start no program without their launcher.
-        command = [*find_launcher(1, 1).prefix, str(program)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise TailraceError(f"{program} failed: {done.stderr.strip()}")
+        raise TailraceError(f"tailrace-list failed: {done.stderr.strip()}")
     try:
         tables: list[Table] = json.loads(done.stdout)["tables"]
     except (ValueError, KeyError) as error:
-        raise TailraceError(f"{program} printed no tables; run `make build`") from error
+        raise TailraceError("tailrace-list printed no tables; run `make build`") from error
     cases = [
         {
             "name": name,

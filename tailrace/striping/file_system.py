@@ -1,39 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which file system a path is on, and its layouts, whichever it is."""
+"""Which file system a path is on, and its layouts, whichever it is.
 
+The library finds out the file system, and reads and sets layouts of CephFS (``tailrace-stripe``).
+"""
+
+import json
 import os
 import shlex
 from pathlib import Path
+from typing import Any
 
 from tailrace.errors import TailraceError
-from tailrace.striping import ceph, lustre
-from tailrace.striping.layout import ALL_TARGETS, SMALLEST_STRIPE, Layout
-
-_MOUNTS = Path("/proc/self/mountinfo")
-
-
-def _unescaped(text: str) -> str:
-    """Undo the octal escapes of blanks in mountinfo."""
-    for code in ("040", "011", "012", "134"):
-        text = text.replace(f"\\{code}", chr(int(code, 8)))
-    return text
+from tailrace.files import replaced
+from tailrace.launch.alone import run_alone
+from tailrace.striping import lustre
+from tailrace.striping.layout import ALL_TARGETS, SMALLEST_STRIPE, Component, Layout
+from tailrace.tools import run_tool
 
 
-def mount_type(path: Path) -> str:
-    """Return the type of the mount that `path` is on, as the kernel names it."""
-    number = path.stat().st_dev
-    device = f"{os.major(number)}:{os.minor(number)}"
-    by_device, by_place, longest = "", "", -1
-    for line in _MOUNTS.read_text().splitlines():
-        head, _, tail = line.partition(" - ")
-        fields, kind = head.split(), tail.split()[0]
-        place = Path(_unescaped(fields[4]))
-        if fields[2] == device:
-            by_device = kind
-        # A later mount on the same place hides the earlier one.
-        if path.resolve().is_relative_to(place) and len(place.parts) >= longest:
-            by_place, longest = kind, len(place.parts)
-    return by_device or by_place or "unknown"
+def _ask(action: str, path: Path, *words: int) -> str:
+    done = run_alone("tailrace-stripe", action, str(path), *map(str, words))
+    if done.returncode != 0:
+        raise TailraceError(done.stderr.strip().removeprefix("tailrace-stripe: "))
+    return done.stdout.strip()
+
+
+def _stripes(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_ask("show", path))
+    return found
 
 
 def file_system_of(path: Path) -> str:
@@ -41,11 +35,7 @@ def file_system_of(path: Path) -> str:
     here = path if path.exists() else path.resolve().parent
     if not here.exists():
         raise TailraceError(f"{path}: there is no folder {here}")
-    kind = mount_type(here)
-    folder = here if here.is_dir() else here.resolve().parent
-    if kind.startswith(("ceph", "fuse")) and ceph.is_ceph(folder):
-        return "ceph"
-    return "lustre" if kind == "lustre" else kind
+    return str(_stripes(here)["file_system"])
 
 
 def read_layout(path: Path) -> Layout:
@@ -56,8 +46,26 @@ def read_layout(path: Path) -> Layout:
     if kind == "lustre":
         return lustre.read_layout(path)
     if kind == "ceph":
-        return ceph.read_layout(path)
+        return _layout_of_ceph(path)
     return Layout(str(path), kind, path.is_dir())
+
+
+def _layout_of_ceph(path: Path) -> Layout:
+    path = path.resolve()
+    found = _stripes(path)
+    component = Component(0, None, found["stripe_count"], found["stripe_bytes"], (), found["pool"])
+    source = f"folder {found['source']}" if found["source"].startswith("/") else found["source"]
+    extra = {"object size": str(found["object_bytes"])}
+    return Layout(str(path), "ceph", path.is_dir(), (component,), source, extra)
+
+
+def _targets_of_ceph() -> int:
+    """Return the number of storage targets that are up, or 0 if the tool `ceph` does not say."""
+    done = run_tool("ceph", "osd", "stat", "--format", "json")
+    try:
+        return int(json.loads(done.stdout)["num_up_osds"]) if done and done.returncode == 0 else 0
+    except (ValueError, KeyError):
+        return 0
 
 
 def count_targets(path: Path) -> int:
@@ -65,7 +73,7 @@ def count_targets(path: Path) -> int:
     kind = file_system_of(path)
     if kind == "lustre":
         return lustre.count_targets(path if path.exists() else path.resolve().parent)
-    return ceph.count_targets() if kind == "ceph" else 0
+    return _targets_of_ceph() if kind == "ceph" else 0
 
 
 def set_command(path: Path, count: int, size: int) -> str:
@@ -73,7 +81,12 @@ def set_command(path: Path, count: int, size: int) -> str:
     kind = file_system_of(path)
     if kind == "lustre":
         return shlex.join(lustre.set_command(path, count, size))
-    return ceph.set_command(path, count, size) if kind == "ceph" else ""
+    if kind != "ceph":
+        return ""
+    name = "ceph.dir.layout" if path.is_dir() else "ceph.file.layout"
+    where = shlex.quote(str(path))
+    set_it = f'setfattr -n {name} -v "{_ask("ceph", path, count, size)}" {where}'
+    return set_it if path.exists() else f"touch {where} && {set_it}"
 
 
 def _check(path: Path, count: int, size: int) -> None:
@@ -102,11 +115,33 @@ def set_layout(path: Path, count: int, size: int) -> None:
     kind = file_system_of(path)
     if kind not in ("lustre", "ceph"):
         raise TailraceError(f"{path} is on {kind}, which has no stripes to set")
-    if kind == "lustre":
-        lustre.set_layout(path, count, size)
+    if kind == "ceph":
+        count, size = _whole_of_ceph(path, count, size)
+    lay_out = lustre.set_layout if kind == "lustre" else _set_on_ceph
+    if path.is_dir() or not path.exists():
+        lay_out(path, count, size)
         return
+    # Lustre has given an existing file its stripes, and on CephFS one that held data keeps them.
+    with replaced(path, f".stripes.{os.getpid()}", made=False) as fresh:
+        lay_out(fresh, count, size)
+
+
+def _whole_of_ceph(path: Path, count: int, size: int) -> tuple[int, int]:
     if count == ALL_TARGETS:
-        count = ceph.count_targets()
+        count = _targets_of_ceph()
         if count == 0:
             raise TailraceError("--count -1: the tool ceph does not say how many targets there are")
-    ceph.set_layout(path, count, size)
+    now = _stripes(path)
+    return count or now["stripe_count"], size or now["stripe_bytes"]
+
+
+def _set_on_ceph(path: Path, count: int, size: int) -> None:
+    if path.is_dir():
+        _ask("set", path, count, size)
+        return
+    path.touch(exist_ok=False)
+    try:
+        _ask("set", path, count, size)
+    except TailraceError:
+        path.unlink()
+        raise

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stand_ins import write_script
+from stand_ins import built, write_script
 from typer.testing import CliRunner, Result
 
 from tailrace.cli import app
@@ -180,7 +180,7 @@ def on_lustre(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LFS_CALLS", str(tmp_path / "calls"))
     monkeypatch.setenv("LFS_DATA", str(DATA))
     monkeypatch.setenv("LFS_REFUSES", "")
-    monkeypatch.setattr(file_system, "mount_type", lambda _: "lustre")
+    monkeypatch.setattr(file_system, "file_system_of", lambda _: "lustre")
     folder = tmp_path / "lustre"
     folder.mkdir()
     return folder
@@ -256,6 +256,7 @@ def test_without_lfs(on_lustre: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_file_systems_say_so(tmp_path: Path) -> None:
+    built("tailrace-stripe")
     result = stripe("show", tmp_path)
     assert result.exit_code == 0
     assert "has no stripes that can be read or set" in result.output
@@ -268,6 +269,7 @@ def test_other_file_systems_say_so(tmp_path: Path) -> None:
 
 
 def test_wrong_input(tmp_path: Path) -> None:
+    built("tailrace-stripe")
     full = tmp_path / "full"
     full.write_text("data")
     assert "no such file" in error_of("show", tmp_path / "absent")
@@ -325,9 +327,9 @@ def test_an_empty_file_that_held_data_is_replaced_on_cephfs(on_ceph: Path) -> No
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert [path.name for path in on_ceph.iterdir()] == ["file"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(file_system, "SMALLEST_STRIPE", 1)  # so that Ceph itself refuses
-        assert "cannot set layout" in error_of("set", file, "--size", "1000")
-        assert "cannot set layout" in error_of("set", on_ceph / "new", "--size", "1000")
+        patch.setattr(file_system, "SMALLEST_STRIPE", 1)  # so that the library refuses
+        assert "cannot set the stripes" in error_of("set", file, "--size", "1000")
+        assert "cannot set the stripes" in error_of("set", on_ceph / "new", "--size", "1000")
     assert [path.name for path in on_ceph.iterdir()] == ["file"]
 
 

@@ -6,13 +6,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "file/hints/lustre.hpp"
 #include "file/settings.hpp"
+#include "tailrace/more/file_stripes.hpp"
 
 namespace tailrace::file {
 
@@ -59,61 +64,76 @@ std::string attribute(const std::string& path, const char* name) {
 }
 
 /// "stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=data"
-void parse_ceph_layout(const std::string& layout, FileSystem& system) {
-  const auto number = [&](const std::string& name) {
-    const std::size_t place = layout.find(name + "=");
-    return place == std::string::npos
-               ? 0L
-               : std::strtol(layout.c_str() + place + name.size() + 1, nullptr, 10);
+void parse_ceph_layout(const std::string& layout, FileStripes& stripes) {
+  const auto value = [&](const std::string& name) {
+    const std::size_t place = (" " + layout).find(" " + name + "=");
+    if (place == std::string::npos) return std::string();
+    const std::size_t first = place + name.size() + 1;
+    return layout.substr(first, layout.find(' ', first) - first);
   };
-  system.stripe_bytes = number("stripe_unit");
-  system.stripe_count = static_cast<int>(number("stripe_count"));
+  const auto number = [&](const char* name) {
+    return std::strtol(value(name).c_str(), nullptr, 10);
+  };
+  stripes.stripe_bytes = number("stripe_unit");
+  stripes.stripe_count = static_cast<int>(number("stripe_count"));
+  stripes.object_bytes = number("object_size");
+  stripes.pool = value("pool");
 }
 
 /// A folder has a layout only if one was set on it; else the nearest one above it counts.
-void ask_ceph(const std::string& path, bool is_folder, FileSystem& system) {
+void ask_ceph(const std::string& path, bool is_folder, FileStripes& stripes) {
   std::string layout = is_folder ? "" : attribute(path, "ceph.file.layout");
-  std::string folder = is_folder ? path : folder_of(path);
+  const std::string own = is_folder ? path : folder_of(path);
+  std::string folder = own;
   // Every folder of CephFS, and no other, has this attribute.
   while (layout.empty() && !attribute(folder, "ceph.dir.entries").empty()) {
-    system.name = "ceph";
+    stripes.file_system = "ceph";
     layout = attribute(folder, "ceph.dir.layout");
     struct stat here {};
     struct stat above {};
     const std::string parent = folder + "/..";
-    if (stat(folder.c_str(), &here) != 0 || stat(parent.c_str(), &above) != 0) break;
+    if (!layout.empty() || stat(folder.c_str(), &here) != 0 || stat(parent.c_str(), &above) != 0) {
+      break;
+    }
     if (here.st_dev != above.st_dev || here.st_ino == above.st_ino) break;
     folder = parent;
   }
   if (!layout.empty()) {
-    system.name = "ceph";
-    parse_ceph_layout(layout, system);
-  } else if (system.name == "ceph") {
+    stripes.file_system = "ceph";
+    parse_ceph_layout(layout, stripes);
+    std::error_code error;
+    if (folder != own) stripes.source = std::filesystem::canonical(folder, error).string();
+  } else if (stripes.file_system == "ceph") {
     // The layout of files where none was set (file_layout_t of Ceph): whole objects of 4 MiB.
-    system.stripe_bytes = 4 << 20;
-    system.stripe_count = 1;
+    stripes.stripe_bytes = stripes.object_bytes = 4 << 20;
+    stripes.stripe_count = 1;
+    stripes.source = "default of Ceph";
   }
 }
 
-void ask_lustre(const std::string& path, FileSystem& system) {
+void ask_lustre(const std::string& path, FileStripes& stripes) {
   const std::string layout = attribute(path, "lustre.lov");
-  const auto stripes = parse_lustre_layout(std::as_bytes(std::span(layout)));
-  if (!stripes) return;
-  system.stripe_bytes = stripes->stripe_bytes;
-  system.stripe_count = std::max(stripes->stripe_count, 0);
+  const auto found = parse_lustre_layout(std::as_bytes(std::span(layout)));
+  if (!found) return;
+  stripes.stripe_bytes = found->stripe_bytes;
+  stripes.stripe_count = std::max(found->stripe_count, 0);
 }
 
-}  // namespace
+struct Found {
+  Kind kind = Kind::local;
+  FileStripes stripes;
+};
 
-FileSystem file_system_of(const std::string& path) {
-  FileSystem system;
+Found find(const std::string& path) {
+  Found answer;
+  FileStripes& stripes = answer.stripes;
   struct stat status {};
   const bool exists = uninterrupted([&] { return stat(path.c_str(), &status); }) == 0;
   const std::string asked = exists ? path : folder_of(path);
   struct statfs found {};
   if (statfs(asked.c_str(), &found) != 0) {
-    system.name = "unknown";
-    return system;
+    stripes.file_system = "unknown";
+    return answer;
   }
   // The type is signed and of 32 bits on some machines.
   const unsigned long magic = static_cast<unsigned long>(found.f_type) & 0xFFFFFFFFUL;
@@ -121,18 +141,27 @@ FileSystem file_system_of(const std::string& path) {
       std::find_if(known_file_systems.begin(), known_file_systems.end(),
                    [&](const KnownFileSystem& each) { return each.magic == magic; });
   if (known == known_file_systems.end()) {
-    std::array<char, 32> name{};
-    std::snprintf(name.data(), name.size(), "0x%lx", magic);
-    system.name = name.data();
-    return system;
+    stripes.file_system = fmt::format("0x{:x}", magic);
+    return answer;
   }
-  system.kind = known->kind;
-  system.name = known->name;
-  if (system.name == "lustre") ask_lustre(asked, system);
-  if (system.name == "ceph" || system.name == "fuse") {
-    ask_ceph(asked, !exists || S_ISDIR(status.st_mode), system);
+  answer.kind = known->kind;
+  stripes.file_system = known->name;
+  if (stripes.file_system == "lustre") ask_lustre(asked, stripes);
+  if (stripes.file_system == "ceph" || stripes.file_system == "fuse") {
+    ask_ceph(asked, !exists || S_ISDIR(status.st_mode), stripes);
   }
-  return system;
+  return answer;
+}
+
+}  // namespace
+
+FileSystem file_system_of(const std::string& path) {
+  const auto [kind, stripes] = find(path);
+  return {kind, stripes.file_system, stripes.stripe_bytes, stripes.stripe_count};
 }
 
 }  // namespace tailrace::file
+
+tailrace::FileStripes tailrace::file_stripes(const std::string& path) {
+  return file::find(path).stripes;
+}

@@ -15,6 +15,7 @@
 #include "core/system_call.hpp"
 #include "file/hints/lustre.hpp"
 #include "file/settings.hpp"
+#include "tailrace/more/file_stripes.hpp"
 
 namespace tailrace::file {
 namespace {
@@ -26,16 +27,11 @@ std::string failed(const std::string& path, const std::string& doing, int error)
   return fmt::format("cannot {} {}: {} (errno {})", doing, path, std::strerror(error), error);
 }
 
-/// CephFS takes a layout as one text. Objects are as large as they are by default, or as one
-/// stripe if that is larger; a stripe must divide an object.
-std::string set_ceph(const std::string& path, std::ptrdiff_t stripe_bytes, int stripe_count) {
-  const FileSystem now = file_system_of(path);
-  const std::ptrdiff_t unit = stripe_bytes > 0 ? stripe_bytes : now.stripe_bytes;
-  const int count = stripe_count > 0 ? stripe_count : now.stripe_count;
-  const std::ptrdiff_t object = round_up(std::max(ceph_object_bytes, unit), unit);
-  const std::string layout =
-      fmt::format("stripe_unit={} stripe_count={} object_size={}", unit, count, object);
-  if (setxattr(path.c_str(), "ceph.file.layout", layout.data(), layout.size(), 0) == 0) return "";
+std::string set_ceph(const std::string& path, bool is_folder, std::ptrdiff_t stripe_bytes,
+                     int stripe_count) {
+  const std::string layout = ceph_layout(path, stripe_bytes, stripe_count);
+  const char* name = is_folder ? "ceph.dir.layout" : "ceph.file.layout";
+  if (setxattr(path.c_str(), name, layout.data(), layout.size(), 0) == 0) return "";
   if (errno == ENOTEMPTY) {
     return fmt::format(
         "cannot set the stripes of {}: it held data before; only a new file can be laid out", path);
@@ -75,11 +71,12 @@ std::string set_stripes(const std::string& path, std::ptrdiff_t stripe_bytes, in
   if (uninterrupted([&] { return stat(path.c_str(), &status); }) != 0) {
     return failed(path, "look at", errno);
   }
-  if (!S_ISREG(status.st_mode) || status.st_size > 0) {
+  const std::string name = file_system_of(path).name;
+  const bool is_folder = S_ISDIR(status.st_mode);
+  if (is_folder ? name != "ceph" : !S_ISREG(status.st_mode) || status.st_size > 0) {
     return fmt::format("cannot set the stripes of {}: only a new, empty file can be laid out",
                        path);
   }
-  const std::string name = file_system_of(path).name;
   if (name != "ceph" && name != "lustre") {
     return fmt::format("cannot set the stripes of {}: file system {} has no stripes to set", path,
                        name);
@@ -89,7 +86,7 @@ std::string set_stripes(const std::string& path, std::ptrdiff_t stripe_bytes, in
         "cannot set the stripes of {}: striping_unit={} is not a multiple of 64 KiB below 4 GiB",
         path, stripe_bytes);
   }
-  return name == "ceph" ? set_ceph(path, stripe_bytes, stripe_count)
+  return name == "ceph" ? set_ceph(path, is_folder, stripe_bytes, stripe_count)
                         : set_lustre(path, stripe_bytes, stripe_count, status.st_mode & 07777);
 }
 
@@ -173,3 +170,20 @@ LustreRequest lustre_request(std::ptrdiff_t stripe_bytes, int stripe_count) {
 }
 
 }  // namespace tailrace::file
+
+namespace tailrace {
+
+std::string set_file_stripes(const std::string& path, std::ptrdiff_t stripe_bytes,
+                             int stripe_count) {
+  return file::set_stripes(path, stripe_bytes, stripe_count);
+}
+
+std::string ceph_layout(const std::string& path, std::ptrdiff_t stripe_bytes, int stripe_count) {
+  const FileStripes now = file_stripes(path);
+  const std::ptrdiff_t unit = stripe_bytes > 0 ? stripe_bytes : now.stripe_bytes;
+  const int count = stripe_count > 0 ? stripe_count : now.stripe_count;
+  const std::ptrdiff_t object = round_up(std::max(file::ceph_object_bytes, unit), unit);
+  return fmt::format("stripe_unit={} stripe_count={} object_size={}", unit, count, object);
+}
+
+}  // namespace tailrace
