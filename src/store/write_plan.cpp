@@ -16,7 +16,7 @@
 #include "core/round_up.hpp"
 #include "core/whole_file.hpp"
 #include "file/back_end.hpp"
-#include "file/hints/table.hpp"
+#include "file/hints/hint_table.hpp"
 #include "layout/holes.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"

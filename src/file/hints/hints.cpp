@@ -14,7 +14,7 @@
 
 #include "core/nearest_word.hpp"
 #include "core/refuse_input.hpp"
-#include "file/hints/table.hpp"
+#include "file/hints/hint_table.hpp"
 #include "file/settings.hpp"
 #include "tailrace/error.hpp"
 

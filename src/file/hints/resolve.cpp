@@ -10,7 +10,7 @@
 #include "chooser/environment.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
-#include "file/hints/table.hpp"
+#include "file/hints/hint_table.hpp"
 #include "file/settings.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/error.hpp"

@@ -18,7 +18,7 @@
 #include "core/refuse_input.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
-#include "file/hints/table.hpp"
+#include "file/hints/hint_table.hpp"
 #include "file/settings.hpp"
 #include "server/formats/partial_folder.hpp"
 #include "server/formats/shard_writer.hpp"

@@ -56,7 +56,7 @@ struct StageText {
 };
 StageText parse_stage(const std::string& text);
 
-// The makers of all stages, one file each; table.cpp lists them.
+// The makers of all stages, one file each; stage_table.cpp lists them.
 using MadeStage = std::unique_ptr<Stage>;
 MadeStage make_sum(const StageSettings& settings);
 MadeStage make_mean(const StageSettings& settings);

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "file/hints/table.hpp"
+#include "file/hints/hint_table.hpp"
 #include "file/settings.hpp"
 #include "tailrace/error.hpp"
 
