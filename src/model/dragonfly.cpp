@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "model/network.hpp"
 #include "numbers.hpp"
-#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 
@@ -45,9 +45,9 @@ void add(std::vector<Share>& shares, std::ptrdiff_t number, double count) {
   shares.back().count += count;
 }
 
-class DragonflyMachine : public Machine {
+class DragonflyMachine : public Network {
  public:
-  explicit DragonflyMachine(const Dragonfly& d) : Machine(dragonfly_kinds(d)), d_(d) {}
+  explicit DragonflyMachine(const Dragonfly& d) : Network(dragonfly_kinds(d)), d_(d) {}
 
   std::string link_name(std::size_t kind, std::ptrdiff_t link) const override {
     const auto name = kinds()[kind].name;
@@ -161,7 +161,7 @@ class DragonflyMachine : public Machine {
 
 }  // namespace
 
-std::unique_ptr<Machine> make_machine(const Dragonfly& dragonfly) {
+std::unique_ptr<Network> make_network(const Dragonfly& dragonfly) {
   return std::make_unique<DragonflyMachine>(dragonfly);
 }
 

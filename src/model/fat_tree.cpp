@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/network.hpp"
 #include "numbers.hpp"
-#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 
@@ -42,9 +42,9 @@ std::vector<LinkKind> tree_kinds(const FatTree& tree) {
   return kinds;
 }
 
-class FatTreeMachine : public Machine {
+class FatTreeMachine : public Network {
  public:
-  explicit FatTreeMachine(const FatTree& tree) : Machine(tree_kinds(tree)), tree_(tree) {
+  explicit FatTreeMachine(const FatTree& tree) : Network(tree_kinds(tree)), tree_(tree) {
     std::ptrdiff_t leaves = 1;
     std::ptrdiff_t choices = 1;
     for (std::size_t i = 0; i < num_levels(); ++i) {
@@ -171,7 +171,7 @@ class FatTreeMachine : public Machine {
 
 }  // namespace
 
-std::unique_ptr<Machine> make_machine(const FatTree& tree) {
+std::unique_ptr<Network> make_network(const FatTree& tree) {
   return std::make_unique<FatTreeMachine>(tree);
 }
 

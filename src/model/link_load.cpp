@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/network.hpp"
 #include "numbers.hpp"
 
 namespace tailrace::model {
@@ -29,7 +30,7 @@ std::ptrdiff_t node_of_rank(std::span<const std::ptrdiff_t> node_of, int rank) {
 /// Adds up rounds: of each kind the time and the bytes of its fullest link.
 class Sum {
  public:
-  explicit Sum(const Machine& machine) : machine_(machine) {
+  explicit Sum(const Network& machine) : machine_(machine) {
     result_.rounds = 0;
     for (std::size_t k = 0; k < machine.kinds().size(); ++k) {
       if (std::isinf(machine.kinds()[k].bytes_per_s)) continue;
@@ -69,7 +70,7 @@ class Sum {
   }
 
  private:
-  const Machine& machine_;
+  const Network& machine_;
   std::vector<std::size_t> numbers_;  // of the kinds that have a bandwidth
   std::vector<double> longest_;
   double worst_s_ = 0;
@@ -130,8 +131,9 @@ Groups columns_of_grid(std::array<int, 2> grid) {
   return groups;
 }
 
-LinkLoad all_to_all(const Machine& machine, std::span<const std::ptrdiff_t> node_of,
+LinkLoad all_to_all(const Machine& on, std::span<const std::ptrdiff_t> node_of,
                     const Groups& groups, double bytes_per_pair) {
+  const Network& machine = network_of(on);
   check_placement(machine, node_of);
   auto loads = machine.no_load();
   for (const auto& group : groups) {
@@ -142,8 +144,9 @@ LinkLoad all_to_all(const Machine& machine, std::span<const std::ptrdiff_t> node
   return sum.finish(bytes_of(groups, bytes_per_pair));
 }
 
-LinkLoad all_to_all_in_rounds(const Machine& machine, std::span<const std::ptrdiff_t> node_of,
+LinkLoad all_to_all_in_rounds(const Machine& on, std::span<const std::ptrdiff_t> node_of,
                               const Groups& groups, double bytes_per_pair) {
+  const Network& machine = network_of(on);
   check_placement(machine, node_of);
   std::size_t largest = 1;
   for (const auto& group : groups) largest = std::max(largest, group.size());
@@ -163,8 +166,9 @@ LinkLoad all_to_all_in_rounds(const Machine& machine, std::span<const std::ptrdi
   return sum.finish(bytes_of(groups, bytes_per_pair));
 }
 
-LinkLoad any_messages(const Machine& machine, std::span<const std::ptrdiff_t> node_of,
+LinkLoad any_messages(const Machine& on, std::span<const std::ptrdiff_t> node_of,
                       const BytesFrom& bytes_from) {
+  const Network& machine = network_of(on);
   check_placement(machine, node_of);
   auto loads = machine.no_load();
   double moved = 0;

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "model/network.hpp"
 #include "numbers.hpp"
-#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 
@@ -116,7 +116,7 @@ class Words {
   std::map<std::string_view, std::string_view> values_;
 };
 
-std::unique_ptr<Machine> read_torus(Words& words, std::string_view text) {
+std::unique_ptr<Network> read_torus(Words& words, std::string_view text) {
   Torus torus;
   torus.extents = words.extents;
   torus.bytes_per_s = words.rates_of("bw", torus.extents.size());
@@ -127,10 +127,10 @@ std::unique_ptr<Machine> read_torus(Words& words, std::string_view text) {
           fmt::format("machine \"{}\": ties={} must be split or plus", text, ties));
   torus.ties = ties == "plus" ? Torus::Ties::plus : Torus::Ties::split;
   words.finish();
-  return make_machine(torus);
+  return make_network(torus);
 }
 
-std::unique_ptr<Machine> read_dragonfly(Words& words, std::string_view text) {
+std::unique_ptr<Network> read_dragonfly(Words& words, std::string_view text) {
   require(words.extents.size() == 4,
           fmt::format("machine \"{}\": a dragonfly has groups x chassis x blades x nodes", text));
   Dragonfly d;
@@ -144,10 +144,10 @@ std::unique_ptr<Machine> read_dragonfly(Words& words, std::string_view text) {
   d.global = words.rate_of("global");
   d.loopback = words.rate_of("loopback");
   words.finish();
-  return make_machine(d);
+  return make_network(d);
 }
 
-std::unique_ptr<Machine> read_fat_tree(Words& words, std::string_view) {
+std::unique_ptr<Network> read_fat_tree(Words& words, std::string_view) {
   FatTree tree;
   tree.down = words.extents;
   const auto levels = tree.down.size();
@@ -156,12 +156,12 @@ std::unique_ptr<Machine> read_fat_tree(Words& words, std::string_view) {
   tree.bytes_per_s = words.rates_of("bw", levels);
   tree.loopback = words.rate_of("loopback");
   words.finish();
-  return make_machine(tree);
+  return make_network(tree);
 }
 
 }  // namespace
 
-std::unique_ptr<Machine> make_machine(std::string_view text) {
+std::unique_ptr<Network> make_network(std::string_view text) {
   Words words(text);
   if (words.kind == "torus") return read_torus(words, text);
   if (words.kind == "dragonfly") return read_dragonfly(words, text);
@@ -169,5 +169,7 @@ std::unique_ptr<Machine> make_machine(std::string_view text) {
   throw Error(Errc::invalid_input,
               fmt::format("machine \"{}\": must begin with torus:, dragonfly: or fat_tree:", text));
 }
+
+std::unique_ptr<Machine> make_machine(std::string_view text) { return make_network(text); }
 
 }  // namespace tailrace::model

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/network.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 

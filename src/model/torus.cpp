@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/network.hpp"
 #include "numbers.hpp"
-#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 
@@ -36,9 +36,9 @@ std::vector<LinkKind> torus_kinds(const Torus& torus) {
   return kinds;
 }
 
-class TorusMachine : public Machine {
+class TorusMachine : public Network {
  public:
-  explicit TorusMachine(const Torus& torus) : Machine(torus_kinds(torus)), torus_(torus) {
+  explicit TorusMachine(const Torus& torus) : Network(torus_kinds(torus)), torus_(torus) {
     std::ptrdiff_t stride = 1;
     for (const int extent : torus.extents) {
       strides_.push_back(stride);
@@ -139,7 +139,7 @@ class TorusMachine : public Machine {
 
 }  // namespace
 
-std::unique_ptr<Machine> make_machine(const Torus& torus) {
+std::unique_ptr<Network> make_network(const Torus& torus) {
   return std::make_unique<TorusMachine>(torus);
 }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/network.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/more/plan.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 const std::vector<int> gemini_extents{23, 24, 24};
 
-std::unique_ptr<Machine> gemini(Torus::Ties ties = Torus::Ties::split) {
-  return make_machine(Torus{gemini_extents, {9.4e9, 4.7e9, 9.4e9}, ties, unlimited, unlimited});
+std::unique_ptr<Network> gemini(Torus::Ties ties = Torus::Ties::split) {
+  return make_network(Torus{gemini_extents, {9.4e9, 4.7e9, 9.4e9}, ties, unlimited, unlimited});
 }
 
 // One transpose of 8192^3 points x 3 fields x 4 bytes among all ranks of a box, one a router.
@@ -66,7 +67,7 @@ TEST(LinkLoad, SlabsInRounds) {
 
 TEST(LinkLoad, ATieThatGoesOneWayIsWorse) {
   const auto load_of = [](int n, Torus::Ties ties) {
-    const auto machine = make_machine(Torus{{n}, {1.0}, ties, unlimited, unlimited});
+    const auto machine = make_network(Torus{{n}, {1.0}, ties, unlimited, unlimited});
     std::vector<std::ptrdiff_t> nodes(static_cast<std::size_t>(n));
     std::iota(nodes.begin(), nodes.end(), 0);
     return all_to_all(*machine, nodes, rows_of_grid({1, n}), 1).seconds;
@@ -78,7 +79,7 @@ TEST(LinkLoad, ATieThatGoesOneWayIsWorse) {
 }
 
 TEST(LinkLoad, RowsOnANodeUseItsMemoryOnly) {
-  const auto machine = make_machine("torus:4x4,bw=1,injection=2,loopback=10");
+  const auto machine = make_network("torus:4x4,bw=1,injection=2,loopback=10");
   std::vector<std::ptrdiff_t> nodes(16);
   std::iota(nodes.begin(), nodes.end(), 0);
   const auto node_of = place(nodes, 8);
@@ -97,7 +98,7 @@ TEST(LinkLoad, APlanIsPricedAsTheAllToAllThatItIs) {
   const int rows = 4, columns = 8;
   const int grid[2] = {rows, columns};
   const Layout from = pencils(extents, 2, grid), to = pencils(extents, 1, grid);
-  const auto machine = make_machine("torus:4x4x2,bw=1:2:4,loopback=1");
+  const auto machine = make_network("torus:4x4x2,bw=1:2:4,loopback=1");
   std::vector<std::ptrdiff_t> nodes(32);
   std::iota(nodes.begin(), nodes.end(), 0);
   const auto by_plan =
@@ -120,7 +121,7 @@ TEST(LinkLoad, DescribesItself) {
 }
 
 TEST(LinkLoad, RefusesRanksAndNodesThatAreNot) {
-  const auto machine = make_machine("torus:2x2,bw=1");
+  const auto machine = make_network("torus:2x2,bw=1");
   EXPECT_THROW(all_to_all(*machine, Placement{0, 4}, rows_of_grid({1, 2}), 1), Error);
   EXPECT_THROW(all_to_all(*machine, Placement{0, 1}, rows_of_grid({1, 3}), 1), Error);
   EXPECT_THROW(place(Placement{0}, 0), Error);

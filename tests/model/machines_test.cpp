@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/network.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 namespace {
@@ -38,7 +38,7 @@ double total(const std::vector<double>& links) {
 
 class EveryMachine : public ::testing::TestWithParam<std::string> {
  protected:
-  std::unique_ptr<Machine> machine = make_machine(GetParam());
+  std::unique_ptr<Network> machine = make_network(GetParam());
 };
 
 TEST_P(EveryMachine, SumsEqualTheListOfPairs) {
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Table, EveryMachine, ::testing::ValuesIn(machines));
 // Bytes times hops: a message of 1 byte loads as many links as its route has.
 TEST(Machines, ATorusRouteTakesTheShortestWay) {
   const int extents[3] = {3, 4, 6};
-  const auto machine = make_machine("torus:3x4x6,bw=1");
+  const auto machine = make_network("torus:3x4x6,bw=1");
   for (int source = 0; source < 72; ++source) {
     for (int destination = 0; destination < 72; ++destination) {
       auto loads = machine->no_load();
@@ -99,7 +99,7 @@ TEST(Machines, ATorusRouteTakesTheShortestWay) {
 }
 
 TEST(Machines, ATorusGoesAlongItsFirstAxisFirst) {
-  const auto machine = make_machine("torus:4x4,bw=1");
+  const auto machine = make_network("torus:4x4,bw=1");
   auto loads = machine->no_load();
   machine->add_message(loads, 0, 5, 1);  // (0, 0) to (1, 1)
   EXPECT_EQ(loads[3][0], 1);             // x+ from (0, 0)
@@ -108,7 +108,7 @@ TEST(Machines, ATorusGoesAlongItsFirstAxisFirst) {
 }
 
 TEST(Machines, ADragonflyRouteTakesAtMostFiveHopsBetweenRouters) {
-  const auto machine = make_machine("dragonfly:4x2x3x2,host=1,local=1,chassis=1,global=1");
+  const auto machine = make_network("dragonfly:4x2x3x2,host=1,local=1,chassis=1,global=1");
   for (std::ptrdiff_t source = 0; source < 48; ++source) {
     for (std::ptrdiff_t destination = 0; destination < 48; ++destination) {
       if (source == destination) continue;
@@ -126,7 +126,7 @@ TEST(Machines, ADragonflyRouteTakesAtMostFiveHopsBetweenRouters) {
 }
 
 TEST(Machines, AFatTreeRouteTurnsAtTheFirstCommonSwitch) {
-  const auto machine = make_machine("fat_tree:3x4x2,up=1x2x3,bw=1");
+  const auto machine = make_network("fat_tree:3x4x2,up=1x2x3,bw=1");
   for (std::ptrdiff_t source = 0; source < 24; ++source) {
     for (std::ptrdiff_t destination = 0; destination < 24; ++destination) {
       if (source == destination) continue;
@@ -144,12 +144,12 @@ TEST(Machines, AFatTreeRouteTurnsAtTheFirstCommonSwitch) {
 }
 
 TEST(Machines, AFatTreeOfFullWidthIsNeverWorseThanItsHosts) {
-  const auto machine = make_machine("fat_tree:8x8,up=1x8,bw=1");
+  const auto machine = make_network("fat_tree:8x8,up=1x8,bw=1");
   std::vector<std::ptrdiff_t> nodes(64);
   std::iota(nodes.begin(), nodes.end(), 0);
   const auto load = all_to_all(*machine, nodes, rows_of_grid({1, 64}), 1e9);
   EXPECT_DOUBLE_EQ(load.seconds, 63);
-  const auto thin = make_machine("fat_tree:8x8,up=1x4,bw=1");
+  const auto thin = make_network("fat_tree:8x8,up=1x4,bw=1");
   EXPECT_DOUBLE_EQ(all_to_all(*thin, nodes, rows_of_grid({1, 64}), 1e9).seconds, 112);
 }
 
@@ -172,7 +172,7 @@ TEST(Machines, TextThatIsWrongIsNamed) {
   };
   for (const auto& [text, message] : wrong) {
     try {
-      make_machine(text);
+      make_network(text);
       ADD_FAILURE() << text << " was taken";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), Errc::invalid_input);
