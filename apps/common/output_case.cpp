@@ -61,6 +61,8 @@ Keys output_keys(OutputCase& o) {
       {"output.fallback_path", &o.fallback_path, any, "",
        "folder where files go after one could not be written", ""},
       {"output.whole_fields", &o.whole_fields, any, "", "false: only the products are written", ""},
+      {"output.series", &o.series, any, "",
+       "file of the run folder that shows all field files as arrays along time; empty = none"},
       {"output.products", &o.products, any, "",
        "what those who write make of the fields: tables [[output.products]]", ""},
   };
@@ -165,6 +167,9 @@ OutputOptions field_options(const OutputCase& from, const std::string& source,
   options.retry_s = from.retry_s;
   options.fallback_path = from.fallback_path;
   options.variables = from.whole_fields;
+  if (from.whole_fields && !from.series.empty()) {
+    options.series = from.series.starts_with("/") ? from.series : folder + "/" + from.series;
+  }
   options.products = from.products;
   for (auto& product : options.products) {
     const bool elsewhere = product.path.starts_with("{path}") || product.path.starts_with("/");

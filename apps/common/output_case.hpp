@@ -34,6 +34,7 @@ struct OutputCase {
   std::string when_full = "wait", spill_folder, on_failure = "stop", fallback_path;
   double stall_budget = 0, retry_s = 0;
   bool whole_fields = true;
+  std::string series = "fields.h5";
   std::vector<Product> products;
 };
 

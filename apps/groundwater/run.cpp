@@ -85,7 +85,10 @@ app::FileSeries field_series(const Case& values, const RunSetting& setting, cons
   auto& output = asked.output;
   const bool chosen = output.layout == layout;
   output.whole_fields = output.whole_fields && chosen;
-  if (layout != std::string("cf")) output.products.clear();
+  if (layout != std::string("cf")) {
+    output.products.clear();
+    output.series = "";  // each step has names of its own
+  }
   if (!output.whole_fields && output.products.empty()) output.every = 0;
   return app::field_series(setting.session, chosen ? "fields" : "products", asked, setting.folder);
 }

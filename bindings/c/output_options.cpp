@@ -114,6 +114,7 @@ void set_steps(OutputOptions& options, const tailrace_output_options& wanted) {
   for (const auto& product : list(wanted.products, wanted.num_products, "products")) {
     options.products.push_back(product_of(product));
   }
+  set_text(options.series, wanted.series);
 }
 
 }  // namespace
@@ -173,7 +174,8 @@ tailrace_output_options tailrace_output_defaults(void) {
           .format = options.format.c_str(),
           .variables = options.variables ? 1 : 0,
           .num_products = 0,
-          .products = nullptr};
+          .products = nullptr,
+          .series = options.series.c_str()};
 }
 
 tailrace_product tailrace_product_defaults(void) {

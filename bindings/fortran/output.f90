@@ -58,12 +58,12 @@ contains
   subroutine create_output(self, comm, servers, folder, memory_bytes, transport, threads, &
                            products, when_full, on_failure, variables, priority, stall_budget, &
                            wait_limit_s, spill_folder, retry_s, fallback_path, format, strategy, &
-                           hints, writers, stripe_bytes, buffered_files, method, checksums, stat, &
-                           errmsg)
+                           hints, writers, stripe_bytes, buffered_files, method, checksums, &
+                           series, stat, errmsg)
     class(tailrace_output), intent(inout) :: self
     type(tailrace_comm), intent(in) :: comm
     character(len=*), intent(in), optional :: servers, folder, transport, spill_folder, &
-                                              fallback_path, format, strategy, method
+                                              fallback_path, format, strategy, method, series
     integer(int64), intent(in), optional :: memory_bytes
     type(tailrace_product), intent(in), optional :: products(:)
     integer, intent(in), optional :: threads, when_full, on_failure, priority, writers, &
@@ -77,7 +77,7 @@ contains
     call make_output(self, comm%handle, products, when_full, on_failure, variables, priority, &
                      stall_budget, wait_limit_s, spill_folder, retry_s, fallback_path, format, &
                      strategy, hints, writers, stripe_bytes, buffered_files, method, checksums, &
-                     stat, errmsg, servers=servers, folder=folder, memory_bytes=memory_bytes, &
+                     series, stat, errmsg, servers=servers, folder=folder, memory_bytes=memory_bytes, &
                      transport=transport, threads=threads)
     if (c_associated(self%handle)) status = rank_of(comm, self%rank)
   end subroutine
@@ -105,13 +105,14 @@ contains
   subroutine make_output(self, owner, products, when_full, on_failure, variables, priority, &
                          stall_budget, wait_limit_s, spill_folder, retry_s, fallback_path, format, &
                          strategy, hints, writers, stripe_bytes, buffered_files, method, &
-                         checksums, stat, errmsg, servers, folder, memory_bytes, transport, &
-                         threads, name)
+                         checksums, series, stat, errmsg, servers, folder, memory_bytes, &
+                         transport, threads, name)
     class(tailrace_output), intent(inout) :: self
     type(c_ptr), intent(in) :: owner
     type(tailrace_product), intent(in), optional :: products(:)
     character(len=*), intent(in), optional :: servers, folder, transport, spill_folder, &
-                                              fallback_path, format, strategy, method, name
+                                              fallback_path, format, strategy, method, series, &
+                                              name
     integer(int64), intent(in), optional :: memory_bytes
     integer, intent(in), optional :: threads, when_full, on_failure, priority, writers, &
                                      stripe_bytes, buffered_files
@@ -124,7 +125,7 @@ contains
     type(c_texts), allocatable, target :: texts(:)
     type(c_product), allocatable, target :: given(:)
     character(kind=c_char, len=:), allocatable, target :: kind, place, way, disk, other, ending, &
-                                                          rule, moves
+                                                          rule, moves, whole
     integer(c_int) :: status
     integer :: p
     call self%destroy()
@@ -151,6 +152,7 @@ contains
     call point_to(options%fallback_path, fallback_path, other)
     call point_to(options%format, format, ending)
     if (present(variables)) options%variables = merge(1, 0, variables)
+    call point_to(options%series, series, whole)
     if (present(products)) then
       allocate (texts(size(products)), given(size(products)))
       do p = 1, size(products)

@@ -122,6 +122,7 @@ constexpr Keyword keywords[] = {
     {"variables", plain<&Options::variables>},
     {"products", [](Options& options, std::string_view, nb::handle given,
                     nb::list&) { options.products = products_of(given); }},
+    {"series", as_path<&Options::series>},
 };
 
 [[noreturn]] void refuse_name(std::string_view name) {

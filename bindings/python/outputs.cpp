@@ -126,14 +126,15 @@ class PyOutput final : private Callables, public Held<Output> {
   "None = None, tasks: dict[str, collections.abc.Callable[[int, int], float]] | None = None, "   \
   "server_program: collections.abc.Sequence[str] = ()"
 
-#define WHAT_IS_WRITTEN                                                                          \
-  "strategy: str = 'auto', hints: collections.abc.Mapping[str, object] | None = None, writers: " \
-  "int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', "        \
-  "checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = "   \
-  "0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str " \
-  "= 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = "   \
-  "'auto', variables: bool = True, products: "                                                   \
-  "collections.abc.Sequence[tailrace.product.Product] = (), trace: Trace | None = None"
+#define WHAT_IS_WRITTEN                                                                            \
+  "strategy: str = 'auto', hints: collections.abc.Mapping[str, object] | None = None, writers: "   \
+  "int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', "          \
+  "checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = "     \
+  "0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str "   \
+  "= 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = "     \
+  "'auto', variables: bool = True, products: "                                                     \
+  "collections.abc.Sequence[tailrace.product.Product] = (), series: str | os.PathLike[str] = '', " \
+  "trace: Trace | None = None"
 
 constexpr const char* output_doc =
     "Writes dicts of arrays as HDF5 files that h5py, xarray and ParaView read, or as Zarr stores\n"

@@ -54,7 +54,8 @@ std::string with_absolute_paths(const std::string& text) {
 OutputOptions with_absolute_paths(const Comm& comm, OutputOptions options) {
   const auto given = options;
   options.fallback_path = absolute_path(options.fallback_path);
-  bool relative = options.fallback_path != given.fallback_path;
+  options.series = absolute_path(options.series);
+  bool relative = options.fallback_path != given.fallback_path || options.series != given.series;
   run_agreed(comm.raw(), [&] {
     for (auto& product : options.products) {
       const auto path = product.path;

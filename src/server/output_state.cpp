@@ -48,7 +48,9 @@ Output::State::State(std::string its_name, OutputOptions options, Meeting& meeti
       trace_(options_.trace),
       meeting_(meeting),
       overflow_(options_),
-      opened_s_(now_s()) {}
+      opened_s_(now_s()) {
+  if (!options_.series.empty()) series_.emplace(options_);
+}
 
 OutputStatistics Output::State::statistics() const {
   auto now = statistics_;
@@ -60,11 +62,13 @@ OutputStatistics Output::State::statistics() const {
 WriteResult Output::State::write(const std::string& path, const FileContents& given) {
   const Timed call(statistics_.call_s);
   progress();
-  const auto& contents = with_defaults_.of(given, comm_.rank(), comm_.num_ranks());
+  const auto& filled = with_defaults_.of(given, comm_.rank(), comm_.num_ranks());
+  const auto& contents = series_ ? series_->with_time(filled) : filled;
   auto problem = store::check_contents(contents, comm_.rank(), comm_.num_ranks());
   if (!problem && path.empty()) {
     problem = Error(Errc::invalid_input, who() + ": the path is empty");
   }
+  if (!problem && series_) problem = series_->check(path, contents);
   bool fits = false;
   if (!problem) problem = failure_of([&] { prepare(path, contents); });
   if (!problem) {
@@ -80,9 +84,10 @@ WriteResult Output::State::write(const std::string& path, const FileContents& gi
     meet("write", votes);
   }
   auto situation = hear(votes, asked, problem);
-  if (shapes_changed_) {
+  if (shapes_changed_ || series_) {
     try {
-      take_shapes(contents);
+      if (series_) continue_series(path, contents);
+      if (shapes_changed_) take_shapes(contents);
     } catch (const Error&) {
       unreserve();
       room_for_ = Reserved::nothing;
@@ -102,6 +107,16 @@ WriteResult Output::State::write(const std::string& path, const FileContents& gi
   }
   ++statistics_.steps;
   return carry_out(choice.action, path, contents);
+}
+
+// Before the first step is on its way to those who write.
+void Output::State::continue_series(const std::string& path, const FileContents& contents) {
+  if (!series_->begun()) {
+    run_agreed(comm_.raw(), [&] {
+      if (comm_.rank() == 0) series_->begin(path, contents);
+    });
+  }
+  series_->note(path, contents);
 }
 
 void Output::State::progress() {

@@ -11,6 +11,7 @@
 
 #include "core/meeting.hpp"
 #include "server/policy/overflow.hpp"
+#include "server/series_steps.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/output.hpp"
@@ -165,10 +166,12 @@ class Output::State {
   void wait_for_room(const server::Overflow::Choice& choice);
   WriteResult carry_out(server::Overflow::Action action, const std::string& path,
                         const FileContents& contents);
+  void continue_series(const std::string& path, const FileContents& contents);
   [[noreturn]] void throw_failure(const Votes& votes);
 
   Meeting& meeting_;
   store::WithDefaults with_defaults_;
+  std::optional<server::SeriesSteps> series_;
   server::Overflow overflow_;
   double opened_s_;
   Reserved room_for_ = Reserved::nothing;

@@ -22,7 +22,7 @@ template <class Bytes>
 static void travel(Bytes& bytes, OutputOptions& options) {
   bytes(options.priority, options.on_failure, options.fallback_path, options.retry_s,
         options.format, options.variables, options.stripe_bytes, options.checksums,
-        options.products);
+        options.products, options.series);
   auto hints = options.hints.pairs();
   bytes(hints);
   if constexpr (Bytes::reads) {

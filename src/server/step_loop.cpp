@@ -74,7 +74,9 @@ void StepLoop::make_products(StepJob& job) {
 // What nobody will ask about must not go unseen.
 void StepLoop::write(StepJob& job) {
   const JobCpuTime counted(job);
-  job.outcome.add(write_files(job.outputs, *job.options, *job.files));
+  if (!series_ && !job.options->series.empty()) series_.emplace(job.options->series);
+  job.outcome.add(
+      write_files(job.outputs, *job.options, *job.files, series_ ? &*series_ : nullptr));
   job.outputs.clear();
   if (job.files->rank() != 0) return;
   const auto& outcome = job.outcome;

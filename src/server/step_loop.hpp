@@ -11,6 +11,7 @@
 #include "server/pipeline/pipeline.hpp"
 #include "server/step.hpp"
 #include "server/write_step.hpp"
+#include "store/series_links.hpp"
 #include "tailrace/more/output_options.hpp"
 #include "tailrace/more/stage.hpp"
 
@@ -56,6 +57,7 @@ class StepLoop {
 
   Setting setting_;
   std::optional<Pipeline> pipeline_;
+  std::optional<store::SeriesLinks> series_;  // of the thread that writes
   std::atomic<bool> said_ = false;
   Worker products_, files_;  // end before what they use
 };

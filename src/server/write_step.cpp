@@ -97,7 +97,7 @@ void travel(Bytes& bytes, Written& written) {
 
 /// All members write `file`, or one that `make` makes; the first gives it its name.
 Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, const MakeFile& make,
-                   Group& group) {
+                   Group& group, store::SeriesLinks* series) {
   const bool leads = group.rank() == 0;
   try {
     std::optional<Message> layout;
@@ -116,7 +116,9 @@ Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, cons
     run_on_all(group, [&] {
       std::vector<Message> kept;
       for (const auto& part : written) kept.push_back(part.kept);
-      if (leads) file->commit(kept);
+      const auto commit = [&] { file->commit(kept); };
+      if (leads && series != nullptr) series->publish(path, commit);
+      if (leads && series == nullptr) commit();
       return leads;
     });
     Outcome outcome;
@@ -138,13 +140,14 @@ Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, cons
 
 /// While the disk has no room, again for `retry_s`; what cannot be written where it belongs, in the
 /// folder `fallback_path`.
-Outcome write_or_fall_back(StepOutput& output, const OutputOptions& options, Group& group) {
+Outcome write_or_fall_back(StepOutput& output, const OutputOptions& options, Group& group,
+                           store::SeriesLinks* series) {
   const double start_s = now_s();
   std::string to = output.path;
   std::string instead;
   while (true) {
     try {
-      auto outcome = write_file(std::move(output.placed), to, output.make, group);
+      auto outcome = write_file(std::move(output.placed), to, output.make, group, series);
       outcome.instead = std::move(instead);
       return outcome;
     } catch (const Error& error) {
@@ -180,9 +183,13 @@ StepOutput output_of(Pipeline::Result result, const FileSettings& settings, cons
           nullptr};
 }
 
-Outcome write_files(std::vector<StepOutput>& outputs, const OutputOptions& options, Group& group) {
+Outcome write_files(std::vector<StepOutput>& outputs, const OutputOptions& options, Group& group,
+                    store::SeriesLinks* series) {
   Outcome all;
-  for (auto& output : outputs) all.add(write_or_fall_back(output, options, group));
+  for (auto& output : outputs) {
+    const bool shown = options.variables && &output == outputs.data();
+    all.add(write_or_fall_back(output, options, group, shown ? series : nullptr));
+  }
   return all;
 }
 

@@ -130,7 +130,7 @@ ALLOWED = (
     r".*\.(memory|from_memory|to_memory|options|hints|trace|why|settings|of|halo|order|handler|user"
     r"|task|checksum): NULL",
     r".*options\.(method|row_method|kernel|strategy|target|servers|placement|transport|progress"
-    r"|folder|spill_folder|fallback_path|format): NULL",
+    r"|folder|spill_folder|fallback_path|format|series): NULL",
     r".*(product\.(path|format|variables)|tune_settings\.file): NULL",
     # Of lists that have no items where they are of no use.
     r"tailrace_session_create(_fortran)?\.output_options\.products: NULL",
@@ -138,8 +138,8 @@ ALLOWED = (
     # Any number is a truth; any text a name, a path or a line.
     r".*\.(sources_in_node_arrays|in_place|checks|checksums|variables): (-1|the \w+)",
     r".*\.(path|files|folder|fallback_path|spill_folder|target|file|name|of|text|operation|key"
-    r"|value|row_method): nonsense",
-    r".*\.(folder|fallback_path|spill_folder|file|text|operation|key|row_method): an empty text",
+    r"|value|row_method|series): nonsense",
+    r".*\.(folder|fallback_path|spill_folder|file|text|operation|key|row_method|series): an empty text",
     r"tailrace_(input_has_attribute|contents_\w+|trace_record).*: an empty text",
     # Rank 0's holds.
     r".*(log_options\.target|output_options\.(servers|placement|transport|progress))"

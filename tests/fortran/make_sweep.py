@@ -52,8 +52,8 @@ ALLOWED = (
     # Hints are made when the first is set.
     r".*hints: not made", r"tailrace_hints%set.self: not made",
     # Any text is a name, a path, a line.
-    r".*\.(path|file|folder|spill_folder|fallback_path|of|text): (nonsense|a long text)",
-    r".*\.(folder|spill_folder|fallback_path|file|of): an empty text",
+    r".*\.(path|file|folder|spill_folder|fallback_path|of|text|series): (nonsense|a long text)",
+    r".*\.(folder|spill_folder|fallback_path|file|of|series): an empty text",
     r"tailrace_(hints%set|contents%attribute)\.(name|value): (nonsense|an empty text|a long text)",
     r"tailrace_session%open\.name: (nonsense|a long text)",
     # Looked at when a file is written.

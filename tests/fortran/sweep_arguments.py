@@ -48,7 +48,7 @@ GOOD = {
     "checksums": ".true.", "max_items": "4", "type": "tailrace_float64", "op": "tailrace_sum",
     "root": "0", "x": "few", "y": "few_more", "dot.result": "one",
     "stall_budget": "0.0_real64", "wait_limit_s": "60.0_real64", "retry_s": "0.0_real64",
-    "spill_folder": '""', "fallback_path": '"."', "format": '"auto"',
+    "spill_folder": '""', "fallback_path": '"."', "format": '"auto"', "series": '""',
     "tailrace_output%create.servers": '"hidden"', "servers": '"none"', "folder": '"."',
     "memory_bytes": "16777216_int64", "transport": '"auto"',
     "threads": "1", "priority": "0", "when_full": "tailrace_wait_for_room",

@@ -51,8 +51,8 @@ allow(r"Memory\..*\.(boxes|halo)", "no .*")
 allow(r"(blocks|pencils)\.order|cart_blocks\.axes|own_boxes\.boxes", "no .*")
 allow(r"Trace\.record\.(start_s|end_s)", "not a number")
 # Any text is a path or a name.
-allow(r".*\.(path|folder|file|name|operation|key|spill_folder|fallback_path)", "a text")
-allow(r".*\.(folder|operation|key|spill_folder|fallback_path|name)", "no text")
+allow(r".*\.(path|folder|file|name|operation|key|spill_folder|fallback_path|series)", "a text")
+allow(r".*\.(folder|operation|key|spill_folder|fallback_path|name|series)", "no text")
 allow(r"Variable\.dims", "no numbers")
 allow(r"File\.(write|read)\.box", "None")
 allow(r"(Product|Output|Session.open)\.(stages|variables|products)", "no .*", "None")
@@ -83,7 +83,7 @@ WHAT_IS_WRITTEN = {
     "strategy": "auto", "hints": {}, "writers": 0, "stripe_bytes": 1 << 20, "buffered_files": 2,
     "method": "auto", "checksums": True, "priority": 0, "when_full": "wait", "stall_budget": 0.0,
     "wait_limit_s": 60.0, "spill_folder": "", "on_failure": "stop", "retry_s": 0.0,
-    "fallback_path": "", "format": "auto", "variables": True, "products": (),
+    "fallback_path": "", "format": "auto", "variables": True, "products": (), "series": "",
 }  # fmt: skip
 
 

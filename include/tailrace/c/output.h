@@ -176,6 +176,8 @@ typedef struct tailrace_output_options {
   int variables;             /* 0: only the products are written; default 1 */
   int num_products;          /* default 0 */
   const tailrace_product* products;
+  const char* series; /* an HDF5 file that shows all steps along an axis `time`; "" (default): none
+                         (docs/files.md) */
 } tailrace_output_options;
 tailrace_output_options tailrace_output_defaults(void);
 

@@ -156,6 +156,10 @@ struct OutputOptions {
   std::string format = "auto";  ///< of the variables themselves, as in `Product`
   bool variables = true;        ///< false: only the products are written
   std::vector<Product> products = {};
+  /// An HDF5 file, such as "fields.h5", that shows all steps as arrays with a first axis `time`:
+  /// readers open it while the run writes. Step files stay as they are. A restarted run continues
+  /// it. "": none. docs/files.md says more.
+  std::string series = {};
 };
 
 /// The tables of formats (`applies`: the suffix of their paths), of stages of a `Product`

@@ -49,6 +49,7 @@ void refuse_settings_of_outputs(const OutputOptions& options) {
                          .among("format", &O::format)
                          .among("variables", &O::variables)
                          .note("products", !options.products.empty())
+                         .among("series", &O::series)
                          .name();
   if (given.empty()) return;
   refuse_input("session: {} is a setting of an output: give it to `open`", given);

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/series_steps.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include "chooser/absolute_path.hpp"
+#include "core/refuse_input.hpp"
+#include "core/say.hpp"
+#include "server/step_file.hpp"
+#include "store/attribute_values.hpp"
+#include "store/series_index.hpp"
+#include "store/series_links.hpp"
+#include "tailrace/log.hpp"
+#include "tailrace/more/agreed_error.hpp"
+
+namespace tailrace::server {
+namespace {
+
+using store::step_name;
+using store::time_name;
+
+const Coordinate* find(const FileContents& contents, const std::string& name) {
+  const auto found = std::ranges::find(contents.coordinates, name, &Coordinate::name);
+  return found == contents.coordinates.end() ? nullptr : &*found;
+}
+
+bool has_axis(const FileContents& contents, const std::string& name) {
+  return std::ranges::any_of(contents.variables, [&](const Variable& variable) {
+    return std::ranges::find(variable.dims, name) != variable.dims.end();
+  });
+}
+
+double time_of(const FileContents& contents) {
+  const auto given =
+      std::ranges::find(contents.attributes, time_name, &Attributes::value_type::first);
+  std::optional<double> time;
+  if (given != contents.attributes.end()) time = store::number_of(given->second);
+  return time.value_or(static_cast<double>(contents.step));
+}
+
+std::ptrdiff_t extent(const Variable& variable, std::size_t axis) {
+  return variable.layout->global_extents()[axis];
+}
+
+/// What all steps of a series have in common, a line for each array.
+std::vector<std::string> form_of(const FileContents& contents) {
+  std::vector<std::string> lines;
+  for (const auto& variable : contents.variables) {
+    const auto extents = std::span(variable.layout->global_extents())
+                             .first(static_cast<std::size_t>(variable.layout->num_dims()));
+    lines.push_back(fmt::format("variable {} ({}) of {} items along {}", variable.name,
+                                type_name(variable.type), fmt::join(extents, " x "),
+                                fmt::join(variable.dims, ", ")));
+  }
+  for (const auto& coordinate : contents.coordinates) {
+    const auto values = store::view_of(coordinate);
+    if (store::varies_with_time(coordinate)) {
+      lines.push_back(
+          fmt::format("coordinate {} ({}) of one item", coordinate.name, type_name(values.type)));
+      continue;
+    }
+    const auto bytes = static_cast<std::size_t>(values.count * item_bytes(values.type));
+    lines.push_back(fmt::format("coordinate {} ({}) of {} items (digest {:016x})", coordinate.name,
+                                type_name(values.type), values.count,
+                                XXH3_64bits(values.data, bytes)));
+  }
+  return lines;
+}
+
+std::string digest_of(const std::vector<std::string>& form) {
+  const auto text = fmt::format("{}", fmt::join(form, "\n"));
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+}  // namespace
+
+SeriesSteps::SeriesSteps(const OutputOptions& options)
+    : series_(options.series), format_(options.format) {
+  if (find_format("auto", series_).name != std::string_view("hdf5")) {
+    refuse_input("output: series = \"{}\": a series is an HDF5 file; give it another suffix",
+                 series_);
+  }
+  if (format_ != "auto" && format_ != "hdf5") {
+    refuse_input("output: series goes with files of HDF5, not with format = \"{}\"", format_);
+  }
+  if (!options.variables) {
+    refuse_input("output: series shows the variables: it does not go with variables = false");
+  }
+}
+
+const FileContents& SeriesSteps::with_time(const FileContents& given) {
+  if (given.fault) return given;
+  made_ = given;
+  if (find(given, time_name) == nullptr) {
+    Coordinate time{time_name, {}, {{"axis", std::string("T")}}};
+    if (has_axis(given, time_name)) {
+      time.values = {time_of(given)};
+    } else {
+      time.typed = time_of(given);
+    }
+    made_.coordinates.push_back(std::move(time));
+  }
+  if (find(given, step_name) == nullptr) {
+    made_.coordinates.push_back(
+        {step_name, {}, {{"long_name", std::string("number of the step")}}, given.step});
+  }
+  return made_;
+}
+
+void SeriesSteps::require_room_for_time(const FileContents& contents) const {
+  for (const auto* name : {time_name, step_name}) {
+    const auto values = store::view_of(*find(contents, name));
+    const bool real = !type_name(values.type).starts_with("complex");
+    if (values.count == 1 && real) continue;
+    refuse_input("series {}: the coordinate {} of a step must be one real number, not {} of {}",
+                 series_, name, values.count, type_name(values.type));
+  }
+  if (store::doubles_of(*find(contents, step_name)).front() != static_cast<double>(contents.step)) {
+    refuse_input("series {}: the coordinate step is not the step, which is {}", series_,
+                 contents.step);
+  }
+  for (const auto& variable : contents.variables) {
+    const auto& dims = variable.dims;
+    const auto refuse = [&](const std::string& why) {
+      refuse_input("series {}: variable {}: {}", series_, variable.name, why);
+    };
+    if (dims.empty()) refuse("it has no axis");
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (extent(variable, d) == 0) refuse(fmt::format("axis {} has no items", dims[d]));
+      if (dims[d] == step_name) refuse("an axis may not be named step");
+      if (dims[d] == time_name && d > 0) refuse("the axis time must be the first");
+      if (dims[d] == time_name && extent(variable, d) != 1) refuse("a step has one time");
+    }
+    if (dims.front() == variable.name && dims.size() > 1) {
+      refuse("it has the name of its first axis, and other axes");
+    }
+  }
+}
+
+void SeriesSteps::require_order(const std::string& path, const FileContents& contents) const {
+  if (!last_) return;
+  const auto& [step, file] = *last_;
+  const bool again = contents.step == step && path == file;
+  if (!again && contents.step <= step) {
+    refuse_input(
+        "series {}: step {} ({}) comes after step {} ({}): the steps of a series must rise; set "
+        "`step`",
+        series_, contents.step, path, step, file);
+  }
+  if (!again && path == file) {
+    refuse_input("series {}: steps {} and {} would be the same file {}", series_, step,
+                 contents.step, path);
+  }
+}
+
+void SeriesSteps::require_same_form(const FileContents& contents) const {
+  if (!last_) return;
+  const auto form = form_of(contents);
+  const auto [now, before] = std::ranges::mismatch(form, form_);
+  if (now == form.end() && before == form_.end()) return;
+  const auto line = [](auto at, const auto& lines) { return at == lines.end() ? "nothing" : *at; };
+  refuse_input(
+      "series {}: step {} must hold the same arrays as the steps before: it has {}, not {}",
+      series_, contents.step, line(now, form), line(before, form_));
+}
+
+std::optional<Error> SeriesSteps::check(const std::string& path,
+                                        const FileContents& contents) const {
+  return failure_of([&] {
+    if (find_format(format_, path).name != std::string_view("hdf5")) {
+      refuse_input("series {}: {} is no file of HDF5: a series of Zarr stores is not supported",
+                   series_, path);
+    }
+    if (absolute_path(path) == series_) {
+      refuse_input("series {}: a step cannot be the file of the series", series_);
+    }
+    require_room_for_time(contents);
+    require_order(path, contents);
+    require_same_form(contents);
+  });
+}
+
+void SeriesSteps::begin(const std::string& path, const FileContents& contents) const {
+  const auto form = digest_of(form_of(contents));
+  const auto before = store::form_of_series(series_);
+  const auto done =
+      store::begin_attempt(series_, contents.step, absolute_path(path), before == form);
+  if (before != form) {
+    store::write_series_index(series_, contents, form);
+    if (before) {
+      say(LogLevel::warning,
+          fmt::format("{}: the steps before step {} hold other arrays, or other coordinates, and "
+                      "are no longer in it; their files stay",
+                      series_, contents.step));
+    }
+  }
+  if (!done.moved.empty()) {
+    say(LogLevel::info,
+        fmt::format(
+            "{}: step {} takes the place of later steps of an earlier attempt; moved to {}: {}",
+            series_, contents.step, done.folder, done.moved.size()));
+  }
+  for (const auto& failed : done.failed) {
+    say(LogLevel::warning,
+        fmt::format("{}: this file of an earlier attempt is no longer in it, but cannot be moved "
+                    "to {}: {}",
+                    series_, done.folder, failed));
+  }
+}
+
+void SeriesSteps::note(const std::string& path, const FileContents& contents) {
+  if (!last_) form_ = form_of(contents);
+  last_ = {contents.step, path};
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/series_index.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <hdf5_hl.h>
+
+#include "core/agreed_error.hpp"
+#include "core/system_call.hpp"
+#include "core/whole_file.hpp"
+#include "store/attribute_values.hpp"
+#include "store/hdf5_handle.hpp"
+
+namespace tailrace::store {
+namespace {
+
+constexpr const char* own_group = "tailrace";
+constexpr const char* form_name = "series_form";
+
+std::string last_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+std::string links_name(const std::string& path) { return fmt::format(".{}.steps", last_name(path)); }
+
+// HDF5 takes '%' in the name of a source for a pattern of numbers.
+std::string plain_pattern(const std::string& name) {
+  std::string text;
+  for (const char letter : name) text.append(letter == '%' ? 2 : 1, letter);
+  return text;
+}
+
+// Orders of creation, as netCDF-4 wants them.
+constexpr unsigned tracked = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
+
+Hdf5Handle create_index(const std::string& path) {
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file access list");
+  check_hdf5(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set version");
+  const Hdf5Handle create(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "file creation list");
+  check_hdf5(H5Pset_attr_creation_order(create.id(), tracked), "set attribute order");
+  check_hdf5(H5Pset_link_creation_order(create.id(), tracked), "set link order");
+  return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, create.id(), access.id()), H5Fclose,
+          "create " + path};
+}
+
+Hdf5Handle space_of(const std::vector<hsize_t>& extents, const std::vector<hsize_t>& most) {
+  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), most.data()), H5Sclose,
+          "create a space"};
+}
+
+/// The arrays of an index under construction.
+class IndexArrays {
+ public:
+  IndexArrays(const std::string& path, hid_t file, const FileContents& contents)
+      : file_(file), contents_(contents), links_(plain_pattern(links_name(path))) {}
+  void add_groups();
+  void add_coordinates();
+  void add_variables();
+
+ private:
+  hid_t add_scale(const std::string& name, Hdf5Handle dataset, const std::string& title);
+  Hdf5Handle create(const std::string& name, ItemType type, const std::vector<hsize_t>& extents,
+                    hid_t options, bool grows);
+  Hdf5Handle creation_list(const std::string& name, ItemType type, const Attributes& attributes);
+  void add_static(const Coordinate& coordinate);
+  void add_varying(const Coordinate& coordinate);
+  void add_static_variable(const Variable& variable);
+  void add_variable(const Variable& variable);
+  hid_t scale_of(const std::string& name, hsize_t extent);
+  Attributes with_coordinates(const Variable& variable) const;
+
+  hid_t file_;
+  const FileContents& contents_;
+  std::string links_;
+  std::map<std::string, Hdf5Handle> scales_;
+};
+
+// A group is before what lies in it.
+void IndexArrays::add_groups() {
+  std::set<std::string> groups;
+  const auto note = [&](const std::string& path) {
+    for (auto at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+      groups.insert(path.substr(0, at));
+    }
+  };
+  for (const auto& coordinate : contents_.coordinates) note(coordinate.name);
+  for (const auto& variable : contents_.variables) note(variable.name);
+  for (const auto& [name, attributes] : contents_.group_attributes) note(name + "/");
+  for (const auto& name : groups) {
+    const Hdf5Handle create(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "group creation list");
+    check_hdf5(H5Pset_attr_creation_order(create.id(), tracked), "set attribute order");
+    const Hdf5Handle group(H5Gcreate2(file_, name.c_str(), H5P_DEFAULT, create.id(), H5P_DEFAULT),
+                           H5Gclose, "create group " + name);
+    for (const auto& [of, attributes] : contents_.group_attributes) {
+      if (of == name) write_attributes(group.id(), attributes);
+    }
+  }
+}
+
+hid_t IndexArrays::add_scale(const std::string& name, Hdf5Handle dataset,
+                             const std::string& title) {
+  check_hdf5(H5DSset_scale(dataset.id(), title.c_str()), "scale " + name);
+  return scales_.emplace(name, std::move(dataset)).first->second.id();
+}
+
+// What a reader finds where a file has gone missing: NaN, unless the array has a fill value.
+Hdf5Handle IndexArrays::creation_list(const std::string& name, ItemType type,
+                                      const Attributes& attributes) {
+  Hdf5Handle create(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "dataset creation list");
+  check_hdf5(H5Pset_attr_creation_order(create.id(), tracked), "set attribute order");
+  check_hdf5(H5Pset_obj_track_times(create.id(), false), "set times");
+  const auto in_file = native_type(type);
+  if (const auto fill = fill_item(name, attributes, type)) {
+    check_hdf5(H5Pset_fill_value(create.id(), in_file.id(), fill->data()), "set fill value");
+  } else if (type == ItemType::float32 || type == ItemType::float64) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    check_hdf5(H5Pset_fill_value(create.id(), H5T_NATIVE_DOUBLE, &none), "set fill value");
+  }
+  return create;
+}
+
+// `grows`: along the first axis, with the number of steps.
+Hdf5Handle IndexArrays::create(const std::string& name, ItemType type,
+                               const std::vector<hsize_t>& extents, hid_t options, bool grows) {
+  const auto in_file = native_type(type);
+  auto most = extents;
+  if (grows) most[0] = H5S_UNLIMITED;
+  const auto space = extents.empty() ? Hdf5Handle(H5Screate(H5S_SCALAR), H5Sclose, "create a space")
+                                     : space_of(extents, most);
+  return {
+      H5Dcreate2(file_, name.c_str(), in_file.id(), space.id(), H5P_DEFAULT, options, H5P_DEFAULT),
+      H5Dclose, "create dataset " + name};
+}
+
+void IndexArrays::add_static(const Coordinate& coordinate) {
+  const auto values = view_of(coordinate);
+  const auto options = creation_list(coordinate.name, values.type, coordinate.attributes);
+  auto dataset = create(coordinate.name, values.type, {static_cast<hsize_t>(values.count)},
+                        options.id(), false);
+  if (values.count > 0) {
+    const auto type = native_type(values.type);
+    check_hdf5(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data),
+               "write coordinate " + coordinate.name);
+  }
+  write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
+  if (contents_.scales) add_scale(coordinate.name, std::move(dataset), coordinate.name);
+}
+
+/// One block of a virtual dataset for each step, along the first axis.
+void map_steps(hid_t options, const std::string& links, const std::string& name,
+               const std::vector<hsize_t>& block, hid_t source) {
+  const std::vector<hsize_t> start(block.size(), 0);
+  std::vector<hsize_t> count(block.size(), 1);
+  auto most = block;
+  count[0] = most[0] = H5S_UNLIMITED;
+  const auto space = space_of(block, most);
+  check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
+                                 block.data()),
+             "select the steps of " + name);
+  check_hdf5(H5Pset_virtual(options, space.id(), (links + "/%b.h5").c_str(),
+                            plain_pattern(name).c_str(), source),
+             "map the steps of " + name);
+}
+
+void IndexArrays::add_varying(const Coordinate& coordinate) {
+  const auto values = view_of(coordinate);
+  const auto options = creation_list(coordinate.name, values.type, coordinate.attributes);
+  const hsize_t one = 1;
+  const Hdf5Handle source(
+      values.scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &one, nullptr), H5Sclose,
+      "create a space");
+  map_steps(options.id(), links_, coordinate.name, {1}, source.id());
+  auto dataset = create(coordinate.name, values.type, {1}, options.id(), true);
+  write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
+  if (!contents_.scales) return;
+  if (coordinate.name == time_name) {
+    add_scale(time_name, std::move(dataset), time_name);
+  } else {
+    check_hdf5(H5DSattach_scale(dataset.id(), scales_.at(time_name).id(), 0), "attach time");
+  }
+}
+
+// The axis of all others first.
+void IndexArrays::add_coordinates() {
+  for (const bool time : {true, false}) {
+    for (const auto& coordinate : contents_.coordinates) {
+      if ((coordinate.name == time_name) != time) continue;
+      if (varies_with_time(coordinate)) {
+        add_varying(coordinate);
+      } else {
+        add_static(coordinate);
+      }
+    }
+  }
+}
+
+std::vector<hsize_t> extents_in_step(const Variable& variable) {
+  const auto& global = variable.layout->global_extents();
+  return {global.begin(), global.begin() + variable.layout->num_dims()};
+}
+
+bool names_own_axis(const Variable& variable) {
+  return !variable.dims.empty() && variable.dims.front() == variable.name;
+}
+
+// The places along an axis, which ranks hold together: those of the first step.
+void IndexArrays::add_static_variable(const Variable& variable) {
+  const auto options = creation_list(variable.name, variable.type, variable.attributes);
+  const auto extents = extents_in_step(variable);
+  const auto space = space_of(extents, extents);
+  check_hdf5(H5Pset_virtual(options.id(), space.id(), (links_ + "/0.h5").c_str(),
+                            plain_pattern(variable.name).c_str(), space.id()),
+             "map " + variable.name);
+  auto dataset = create(variable.name, variable.type, extents, options.id(), false);
+  write_array_attributes(dataset.id(), variable.name, variable.attributes, variable.type);
+  if (contents_.scales) add_scale(variable.name, std::move(dataset), variable.name);
+}
+
+// A dimension without a coordinate is as the netCDF-4 library writes it.
+hid_t IndexArrays::scale_of(const std::string& name, hsize_t extent) {
+  const auto found = scales_.find(name);
+  if (found != scales_.end()) return found->second.id();
+  const Hdf5Handle options(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "dataset creation list");
+  check_hdf5(H5Pset_attr_creation_order(options.id(), tracked), "set attribute order");
+  const Hdf5Handle space(H5Screate_simple(1, &extent, nullptr), H5Sclose, "create a space");
+  Hdf5Handle dataset(H5Dcreate2(file_, name.c_str(), H5T_IEEE_F32BE, space.id(), H5P_DEFAULT,
+                                options.id(), H5P_DEFAULT),
+                     H5Dclose, "create dataset " + name);
+  return add_scale(
+      name, std::move(dataset),
+      fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent));
+}
+
+// So that readers take the single numbers of a step for coordinates (CF, 5.7).
+Attributes IndexArrays::with_coordinates(const Variable& variable) const {
+  auto attributes = variable.attributes;
+  if (!contents_.scales || variable.name.find('/') != std::string::npos) return attributes;
+  std::string names;
+  for (const auto& coordinate : contents_.coordinates) {
+    const bool plain = coordinate.name.find('/') == std::string::npos;
+    if (coordinate.name == time_name || !plain || !varies_with_time(coordinate)) continue;
+    names += (names.empty() ? "" : " ") + coordinate.name;
+  }
+  const auto given = std::ranges::find(attributes, "coordinates", &Attributes::value_type::first);
+  if (given == attributes.end()) {
+    attributes.emplace_back("coordinates", names);
+  } else if (auto* text = std::get_if<std::string>(&given->second)) {
+    *text += " " + names;
+  }
+  return attributes;
+}
+
+void IndexArrays::add_variable(const Variable& variable) {
+  const auto options = creation_list(variable.name, variable.type, variable.attributes);
+  const auto in_step = extents_in_step(variable);
+  const bool has_time = variable.dims.front() == time_name;  // of one item
+  auto extents = in_step;
+  if (!has_time) extents.insert(extents.begin(), 1);
+  const auto source = space_of(in_step, in_step);
+  map_steps(options.id(), links_, variable.name, extents, source.id());
+  const auto dataset = create(variable.name, variable.type, extents, options.id(), true);
+  auto dims = variable.dims;
+  if (!has_time) dims.insert(dims.begin(), time_name);
+  for (std::size_t d = 0; contents_.scales && d < dims.size(); ++d) {
+    check_hdf5(
+        H5DSattach_scale(dataset.id(), scale_of(dims[d], extents[d]), static_cast<unsigned>(d)),
+        "attach dimension " + dims[d]);
+  }
+  write_array_attributes(dataset.id(), variable.name, with_coordinates(variable), variable.type);
+}
+
+void IndexArrays::add_variables() {
+  for (const bool scales : {true, false}) {
+    for (const auto& variable : contents_.variables) {
+      if (names_own_axis(variable) != scales) continue;
+      if (scales) {
+        add_static_variable(variable);
+      } else {
+        add_variable(variable);
+      }
+    }
+  }
+}
+
+void fill_index(const std::string& path, hid_t file, const FileContents& contents,
+                const std::string& form) {
+  IndexArrays index(path, file, contents);
+  index.add_groups();
+  index.add_coordinates();
+  index.add_variables();
+  Attributes attributes;
+  for (const auto& attribute : contents.attributes) {
+    // Those of a step.
+    if (attribute.first != step_name && attribute.first != time_name) {
+      attributes.push_back(attribute);
+    }
+  }
+  write_attributes(file, attributes);
+  const Hdf5Handle group(H5Gcreate2(file, own_group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Gclose, "create a group");
+  write_string_attribute(group.id(), form_name, form);
+}
+
+}  // namespace
+
+std::string series_folder(const std::string& path) { return folder_of(path) + links_name(path); }
+
+std::string series_link(const std::string& path, std::int64_t number) {
+  return fmt::format("{}/{}.h5", series_folder(path), number);
+}
+
+bool varies_with_time(const Coordinate& coordinate) {
+  return coordinate.name == time_name || view_of(coordinate).scalar;
+}
+
+void write_series_index(const std::string& path, const FileContents& contents,
+                        const std::string& form) {
+  const auto target = followed_links(path);
+  const auto partial = name_beside(target, ".partial");
+  try {
+    {
+      const QuietHdf5 quiet;
+      const auto file = create_index(partial);
+      fill_index(target, file.id(), contents, form);
+    }
+    SmallFile(partial, O_RDWR).flush();
+    rename_file(partial, target);
+    flush_folder(folder_of(target));
+  } catch (const Error& error) {
+    uninterrupted([&] { return unlink(partial.c_str()); });
+    throw about("cannot write series " + path, error);
+  }
+}
+
+std::optional<std::string> form_of_series(const std::string& path) {
+  if (!open_descriptor(path, O_RDONLY) && errno == ENOENT) return std::nullopt;
+  const QuietHdf5 quiet;
+  const auto file = open_hdf5_file(path);
+  const std::string group = own_group;
+  const bool has_group = H5Lexists(file.id(), own_group, H5P_DEFAULT) > 0;
+  if (has_group && H5Aexists_by_name(file.id(), own_group, form_name, H5P_DEFAULT) > 0) {
+    const Hdf5Handle attribute(
+        H5Aopen_by_name(file.id(), own_group, form_name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path);
+    const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose, path);
+    std::string text(H5Tget_size(type.id()), '\0');
+    check_hdf5(H5Aread(attribute.id(), type.id(), text.data()), path);
+    return text.substr(0, text.find('\0'));
+  }
+  throw Error(Errc::io,
+              fmt::format("{} is a file of another kind: give the series another name, or move the "
+                          "file away",
+                          path),
+              EEXIST);
+}
+
+std::optional<std::int64_t> step_of_file(const std::string& path) {
+  const QuietHdf5 quiet;
+  const auto file = open_hdf5_file(path);
+  if (H5Lexists(file.id(), step_name, H5P_DEFAULT) <= 0) return std::nullopt;
+  const Hdf5Handle dataset(H5Dopen2(file.id(), step_name, H5P_DEFAULT), H5Dclose, path);
+  const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose, path);
+  if (H5Sget_simple_extent_npoints(space.id()) != 1) return std::nullopt;
+  std::int64_t step = 0;
+  check_hdf5(H5Dread(dataset.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step), path);
+  return step;
+}
+
+}  // namespace tailrace::store

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps of a run as one data set, read with the HDF5 library alone.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hdf5.h>
+
+#include "server/session_fixture.hpp"
+
+namespace tailrace {
+namespace {
+
+using namespace store_test;
+namespace fs = std::filesystem;
+
+/// An array of the index: its extents and items.
+struct Found {
+  std::vector<hsize_t> extents;
+  std::vector<double> items;
+};
+
+Found read_whole(const std::string& path, const char* name) {
+  Found found;
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+  const hid_t space = H5Dget_space(dataset);
+  EXPECT_GE(space, 0) << name;
+  found.extents.resize(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
+  H5Sget_simple_extent_dims(space, found.extents.data(), nullptr);
+  found.items.resize(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  if (!found.items.empty()) {
+    EXPECT_GE(
+        H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, found.items.data()), 0);
+  }
+  H5Sclose(space);
+  H5Dclose(dataset);
+  H5Fclose(file);
+  return found;
+}
+
+class SeriesTest : public testing::SessionTest {
+ protected:
+  static constexpr std::ptrdiff_t items = 5 * 3;
+
+  OutputOptions options(const std::string& servers) {
+    OutputOptions all{.servers = servers, .memory_bytes = 64 << 20};
+    all.series = path("fields.h5");
+    return all;
+  }
+  /// Step `step` of attempt `attempt`: the items of u count from 100 step + attempt.
+  FileContents contents(std::int64_t step, double attempt = 0) {
+    const auto num_items = layout_.num_items(comm.rank());
+    u_.assign(static_cast<std::size_t>(num_items), 0);
+    std::ptrdiff_t at = 0;
+    for (const auto& box : layout_.boxes(comm.rank())) {
+      for (std::ptrdiff_t i = 0; i < box.num_items(); ++i) {
+        u_[static_cast<std::size_t>(at++)] = 100 * static_cast<double>(step) + attempt;
+      }
+    }
+    FileContents made;
+    made.step = step;
+    made.coordinates = {{"y", {1, 2, 3, 4, 5}, {{"units", std::string("m")}}}};
+    made.variables = {{"u", layout_, u_, {"y", "x"}}};
+    made.attributes = {{"time", 0.5 * static_cast<double>(step)}, {"step", step}};
+    return made;
+  }
+  std::string file_of(std::int64_t step) { return path("u_" + std::to_string(step) + ".h5"); }
+  void write(Output& output, std::int64_t step, double attempt = 0) {
+    output.write(file_of(step), contents(step, attempt));
+  }
+  /// Steps and first items of the index are these, and all items of a step are the same.
+  void expect_series(const std::vector<std::pair<double, double>>& steps) {
+    MPI_Barrier(comm.raw());
+    if (comm.rank() == 0) {
+      const auto step = read_whole(path("fields.h5"), "step");
+      const auto time = read_whole(path("fields.h5"), "time");
+      const auto u = read_whole(path("fields.h5"), "u");
+      ASSERT_EQ(step.extents, std::vector<hsize_t>{steps.size()});
+      ASSERT_EQ(time.extents, step.extents);
+      ASSERT_EQ(u.extents, (std::vector<hsize_t>{steps.size(), 5, 3}));
+      for (std::size_t s = 0; s < steps.size(); ++s) {
+        EXPECT_EQ(step.items[s], steps[s].first);
+        EXPECT_EQ(time.items[s], 0.5 * steps[s].first);
+        for (std::ptrdiff_t i = 0; i < items; ++i) {
+          ASSERT_EQ(u.items[s * items + static_cast<std::size_t>(i)],
+                    100 * steps[s].first + steps[s].second);
+        }
+      }
+    }
+    MPI_Barrier(comm.raw());
+  }
+  std::string refusal(Output& output, const std::string& to, const FileContents& what) {
+    try {
+      output.write(to, what);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::invalid_input) << error.what();
+      return error.what();
+    }
+    return "nothing was refused";
+  }
+  static void expect_has(const std::string& text, const std::string& words) {
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  }
+  void start_afresh() {
+    MPI_Barrier(comm.raw());
+    if (comm.rank() == 0) {
+      fs::remove_all(folder);
+      fs::create_directories(folder);
+    }
+    MPI_Barrier(comm.raw());
+  }
+
+ private:
+  Layout layout_ = slabs({5, 3}, 0, comm.num_ranks());
+  std::vector<double> u_;
+};
+
+TEST_F(SeriesTest, GrowsWithEachFileWhoeverWrites) {
+  for (const auto& kind : testing::kinds_here(comm)) {
+    SCOPED_TRACE(kind);
+    start_afresh();
+    Output output(comm, options(kind));
+    std::vector<std::pair<double, double>> steps;
+    for (const std::int64_t step : {3, 10, 1000000}) {
+      write(output, step);
+      output.finish();
+      steps.emplace_back(step, 0);
+      expect_series(steps);
+    }
+    EXPECT_EQ(read_whole(path("fields.h5"), "y").items, (std::vector<double>{1, 2, 3, 4, 5}));
+  }
+}
+
+TEST_F(SeriesTest, ShowsPiecesOfFilePerRank) {
+  for (const char* kind : {"none", "hidden"}) {
+    SCOPED_TRACE(kind);
+    start_afresh();
+    auto wanted = options(kind);
+    wanted.strategy = "file_per_rank";
+    Output output(comm, wanted);
+    for (const std::int64_t step : {0, 1, 2}) write(output, step);
+    output.finish();
+    expect_series({{0, 0}, {1, 0}, {2, 0}});
+  }
+}
+
+TEST_F(SeriesTest, ARestartTakesThePlaceOfLaterSteps) {
+  for (const auto& kind : testing::kinds_here(comm)) {
+    SCOPED_TRACE(kind);
+    start_afresh();
+    {
+      Output output(comm, options(kind));
+      for (const std::int64_t step : {0, 1, 2, 3, 4}) write(output, step);
+      output.finish();
+    }
+    for (const double attempt : {1, 2}) {
+      Output output(comm, options(kind));
+      write(output, 2, attempt);
+      output.finish();
+      expect_series({{0, 0}, {1, 0}, {2, attempt}});
+      write(output, 3, attempt);
+      output.finish();
+      expect_series({{0, 0}, {1, 0}, {2, attempt}, {3, attempt}});
+      if (comm.rank() == 0) {
+        EXPECT_TRUE(fs::exists(path("superseded/u_3.h5")));
+        EXPECT_TRUE(fs::exists(path("superseded/u_4.h5")));
+        EXPECT_FALSE(fs::exists(path("u_4.h5")));
+        EXPECT_EQ(fs::exists(path("superseded/2/u_3.h5")), attempt == 2);
+      }
+      MPI_Barrier(comm.raw());
+    }
+    Output output(comm, options(kind));
+    write(output, 7, 3);
+    output.finish();
+    expect_series({{0, 0}, {1, 0}, {2, 2}, {3, 2}, {7, 3}});
+  }
+}
+
+TEST_F(SeriesTest, AKilledAttemptLeavesNoGap) {
+  {
+    Output output(comm, options("none"));
+    for (const std::int64_t step : {0, 1, 2}) write(output, step);
+  }
+  MPI_Barrier(comm.raw());
+  if (comm.rank() == 0) {
+    // A link whose file has not got its name, and a file that is gone.
+    fs::create_symlink("../u_3.h5", path(".fields.h5.steps/3.h5"));
+    fs::remove(file_of(1));
+  }
+  MPI_Barrier(comm.raw());
+  Output output(comm, options("hidden"));
+  write(output, 5);
+  output.finish();
+  expect_series({{0, 0}, {2, 0}, {5, 0}});
+}
+
+TEST_F(SeriesTest, MayBeMovedWithItsFiles) {
+  {
+    Output output(comm, options("none"));
+    for (const std::int64_t step : {0, 1}) write(output, step);
+  }
+  MPI_Barrier(comm.raw());
+  const auto other = folder.string() + "_moved";
+  if (comm.rank() == 0) {
+    fs::remove_all(other);
+    fs::rename(folder, other);
+    EXPECT_EQ(read_whole(other + "/fields.h5", "u").extents[0], 2U);
+    EXPECT_EQ(read_whole(other + "/fields.h5", "u").items[items], 100);
+    fs::rename(other, folder);
+  }
+  MPI_Barrier(comm.raw());
+}
+
+TEST_F(SeriesTest, OtherShapesBeginAnotherSeries) {
+  {
+    Output output(comm, options("none"));
+    write(output, 0);
+    output.finish();
+  }
+  const Layout layout = slabs({2, 3}, 0, comm.num_ranks());
+  const std::vector<float> v(static_cast<std::size_t>(layout.num_items(comm.rank())), 7);
+  FileContents other;
+  other.step = 1;
+  other.variables = {{"v", layout, v, {"y", "x"}}};
+  {
+    Output output(comm, options("none"));
+    output.write(path("v.h5"), other);
+    output.finish();
+  }
+  MPI_Barrier(comm.raw());
+  if (comm.rank() == 0) {
+    EXPECT_EQ(read_whole(path("fields.h5"), "v").items, std::vector<double>(6, 7));
+    EXPECT_EQ(read_whole(path("fields.h5"), "time").items, std::vector<double>{1});
+    EXPECT_TRUE(fs::exists(file_of(0)));
+  }
+  MPI_Barrier(comm.raw());
+}
+
+TEST_F(SeriesTest, TheTimeMayBeAnAxisOfOneItem) {
+  const Layout layout = slabs({1, 4}, 1, comm.num_ranks());
+  Output output(comm, options("none"));
+  for (const std::int64_t step : {0, 1, 2}) {
+    const std::vector<double> u(static_cast<std::size_t>(layout.num_items(comm.rank())),
+                                static_cast<double>(step));
+    FileContents one;
+    one.step = step;
+    one.coordinates = {{"time", {0.25 * static_cast<double>(step)}, {}}};
+    one.variables = {{"u", layout, u, {"time", "x"}}};
+    output.write(file_of(step), one);
+  }
+  output.finish();
+  MPI_Barrier(comm.raw());
+  if (comm.rank() == 0) {
+    EXPECT_EQ(read_whole(path("fields.h5"), "u").extents, (std::vector<hsize_t>{3, 4}));
+    EXPECT_EQ(read_whole(path("fields.h5"), "u").items[11], 2);
+    EXPECT_EQ(read_whole(path("fields.h5"), "time").items, (std::vector<double>{0, 0.25, 0.5}));
+  }
+  MPI_Barrier(comm.raw());
+}
+
+TEST_F(SeriesTest, AStepThatFailedIsNotInIt) {
+  auto wanted = options("hidden");
+  wanted.on_failure = OnFailure::proceed;
+  Output output(comm, wanted);
+  write(output, 0);
+  output.write(path("no/folder/u.h5"), contents(1));
+  write(output, 2);
+  output.finish();
+  EXPECT_EQ(output.statistics().failed, 1);
+  expect_series({{0, 0}, {2, 0}});
+}
+
+TEST_F(SeriesTest, RefusesByNameWhatIsNoSeries) {
+  const auto refused = [&](OutputOptions wanted) -> std::string {
+    try {
+      const Output output(comm, std::move(wanted));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::invalid_input) << error.what();
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  auto zarr = options("none");
+  zarr.series = path("fields.zarr");
+  expect_has(refused(zarr), "a series is an HDF5 file");
+  auto format = options("none");
+  format.format = "zarr";
+  expect_has(refused(format), "format = \"zarr\"");
+  auto none = options("none");
+  none.variables = false;
+  expect_has(refused(none), "variables = false");
+
+  Output output(comm, options("none"));
+  expect_has(refusal(output, path("u.zarr"), contents(5)), "Zarr stores is not supported");
+  expect_has(refusal(output, path("fields.h5"), contents(5)), "cannot be the file of the series");
+  auto two_times = contents(5);
+  two_times.coordinates.push_back({"time", {0, 1}, {}});
+  expect_has(refusal(output, file_of(5), two_times), "must be one real number");
+  write(output, 5);
+  expect_has(refusal(output, file_of(4), contents(4)), "must rise");
+  expect_has(refusal(output, file_of(6), contents(5)), "must rise");
+  expect_has(refusal(output, file_of(5), contents(6)), "the same file");
+  auto moved = contents(6);
+  moved.coordinates[0].values[0] = 0;
+  expect_has(refusal(output, file_of(6), moved), "the same arrays");
+  write(output, 6);
+  output.finish();
+  expect_series({{5, 0}, {6, 0}});
+}
+
+TEST_F(SeriesTest, NeverReplacesAFileOfAnotherKind) {
+  if (comm.rank() == 0) std::ofstream(path("fields.h5")) << "my notes";
+  MPI_Barrier(comm.raw());
+  Output output(comm, options("none"));
+  EXPECT_THROW(write(output, 0), Error);
+  MPI_Barrier(comm.raw());
+  std::string text;
+  std::getline(std::ifstream(path("fields.h5")) >> std::ws, text);
+  EXPECT_EQ(text, "my notes");
+}
+
+}  // namespace
+}  // namespace tailrace
