@@ -10,6 +10,7 @@
 #include "chooser/absolute_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"
+#include "server/series_writer.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
 #include "store/series_index.hpp"
@@ -186,17 +187,13 @@ std::optional<Error> SeriesSteps::check(const std::string& path,
 
 void SeriesSteps::begin(const std::string& path, const FileContents& contents) const {
   const auto form = digest_of(form_of(contents));
-  const auto before = store::form_of_series(series_);
-  const auto done =
-      store::begin_attempt(series_, contents.step, absolute_path(path), before == form);
-  if (before != form) {
-    store::write_series_index(series_, contents, form);
-    if (before) {
-      say(LogLevel::warning,
-          fmt::format("{}: the steps before step {} hold other arrays, or other coordinates, and "
-                      "are no longer in it; their files stay",
-                      series_, contents.step));
-    }
+  const auto done = store::begin_series(series_, absolute_path(path), contents, form);
+  save_series_contents(series_, contents);
+  if (done.is_other) {
+    say(LogLevel::warning,
+        fmt::format("{}: the steps before step {} hold other arrays, or other coordinates, and "
+                    "are no longer in it; their files stay",
+                    series_, contents.step));
   }
   if (!done.moved.empty()) {
     say(LogLevel::info,

@@ -76,9 +76,10 @@ void StepLoop::write(StepJob& job) {
   const JobCpuTime counted(job);
   if (!series_ && !job.options->series.empty()) series_.emplace(job.options->series);
   job.outcome.add(
-      write_files(job.outputs, *job.options, *job.files, series_ ? &*series_ : nullptr));
+      write_files(job.outputs, *job.options, *job.files, series_ ? &series_->links() : nullptr));
   job.outputs.clear();
   if (job.files->rank() != 0) return;
+  if (series_) series_->shorten();
   const auto& outcome = job.outcome;
   if (outcome.failure && job.options->on_failure == OnFailure::proceed) {
     say(LogLevel::error, outcome.failure->what());

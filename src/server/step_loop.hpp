@@ -9,9 +9,9 @@
 
 #include "core/worker.hpp"
 #include "server/pipeline/pipeline.hpp"
+#include "server/series_writer.hpp"
 #include "server/step.hpp"
 #include "server/write_step.hpp"
-#include "store/series_links.hpp"
 #include "tailrace/more/output_options.hpp"
 #include "tailrace/more/stage.hpp"
 
@@ -57,7 +57,7 @@ class StepLoop {
 
   Setting setting_;
   std::optional<Pipeline> pipeline_;
-  std::optional<store::SeriesLinks> series_;  // of the thread that writes
+  std::optional<SeriesWriter> series_;  // of the thread that writes
   std::atomic<bool> said_ = false;
   Worker products_, files_;  // end before what they use
 };

@@ -222,6 +222,7 @@ void FileTask::commit(std::vector<ChecksumRow> kept_rows) {
     // Listed while the partial file is still held: another run may begin once it is renamed.
     const auto old_pieces = other_pieces(target_, generation_);
     if (replaced_.lacks(0600)) replaced_.apply(held_.descriptor());  // it has been written
+    held_.share(partial_);
     rename_file(partial_, target_);
     held_.release();
     if (settings_.sync) flush_folder(folder_of(target_));

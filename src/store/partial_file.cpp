@@ -73,6 +73,14 @@ bool NameLock::take(const std::string& name, int flags, mode_t mode) {
   }
 }
 
+// The kernel lets go of the one lock before it gives the other.
+void NameLock::share(const std::string& name) {
+  const int locked = uninterrupted([&] { return flock(file_.get(), LOCK_SH | LOCK_NB); });
+  if ((locked != 0 && errno == EWOULDBLOCK) || !has_name(name)) {
+    throw Error(Errc::io, "it is being written by another run", EBUSY);
+  }
+}
+
 void NameLock::fail_to_take(const std::string& name) {
   throw Error(Errc::io, fmt::format("{} never has this name when it is looked at again", name),
               EBUSY);

@@ -22,6 +22,10 @@ class NameLock {
   /// passed to another file meanwhile or there is none (or one already, if it was to be made).
   /// Throws `Errc::io`: EBUSY if another run holds it. Local.
   bool take(const std::string& name, int flags, mode_t mode = 0666);
+  /// Lets readers in, as HDF5 locks what it reads, but no other run. Before the file gets a name
+  /// that readers look for. Throws `Errc::io`: EBUSY if another run has taken `name` meanwhile.
+  /// Local.
+  void share(const std::string& name);
   /// True if `name` is still the file of the lock. Throws `Errc::io` if that cannot be seen. Local.
   bool has_name(const std::string& name) const;
   bool held() const { return static_cast<bool>(file_); }

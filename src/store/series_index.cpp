@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,10 +27,13 @@ namespace {
 
 constexpr const char* own_group = "tailrace";
 constexpr const char* form_name = "series_form";
+constexpr const char* links_pattern = "/%b.h5";
 
 std::string last_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-std::string links_name(const std::string& path) { return fmt::format(".{}.steps", last_name(path)); }
+std::string links_name(const std::string& path) {
+  return fmt::format(".{}.steps", last_name(path));
+}
 
 // HDF5 takes '%' in the name of a source for a pattern of numbers.
 std::string plain_pattern(const std::string& name) {
@@ -58,8 +63,13 @@ Hdf5Handle space_of(const std::vector<hsize_t>& extents, const std::vector<hsize
 /// The arrays of an index under construction.
 class IndexArrays {
  public:
-  IndexArrays(const std::string& path, hid_t file, const FileContents& contents)
-      : file_(file), contents_(contents), links_(plain_pattern(links_name(path))) {}
+  IndexArrays(const std::string& path, hid_t file, const FileContents& contents,
+              const SeriesList& list)
+      : file_(file),
+        contents_(contents),
+        links_(plain_pattern(fmt::format("{}/{}", links_name(path), list.version))) {
+    for (const auto& name : list.files) files_.push_back(plain_pattern(name));
+  }
   void add_groups();
   void add_coordinates();
   void add_variables();
@@ -69,6 +79,8 @@ class IndexArrays {
   Hdf5Handle create(const std::string& name, ItemType type, const std::vector<hsize_t>& extents,
                     hid_t options, bool grows);
   Hdf5Handle creation_list(const std::string& name, ItemType type, const Attributes& attributes);
+  void map_steps(hid_t options, const std::string& name, const std::vector<hsize_t>& block,
+                 hid_t source) const;
   void add_static(const Coordinate& coordinate);
   void add_varying(const Coordinate& coordinate);
   void add_static_variable(const Variable& variable);
@@ -79,6 +91,7 @@ class IndexArrays {
   hid_t file_;
   const FileContents& contents_;
   std::string links_;
+  std::vector<std::string> files_;
   std::map<std::string, Hdf5Handle> scales_;
 };
 
@@ -130,10 +143,12 @@ Hdf5Handle IndexArrays::creation_list(const std::string& name, ItemType type,
 Hdf5Handle IndexArrays::create(const std::string& name, ItemType type,
                                const std::vector<hsize_t>& extents, hid_t options, bool grows) {
   const auto in_file = native_type(type);
-  auto most = extents;
-  if (grows) most[0] = H5S_UNLIMITED;
-  const auto space = extents.empty() ? Hdf5Handle(H5Screate(H5S_SCALAR), H5Sclose, "create a space")
-                                     : space_of(extents, most);
+  auto now = extents, most = extents;
+  if (grows) {
+    now[0] = std::max<hsize_t>(1, files_.size());
+    most[0] = H5S_UNLIMITED;
+  }
+  const auto space = space_of(now, most);
   return {
       H5Dcreate2(file_, name.c_str(), in_file.id(), space.id(), H5P_DEFAULT, options, H5P_DEFAULT),
       H5Dclose, "create dataset " + name};
@@ -153,20 +168,27 @@ void IndexArrays::add_static(const Coordinate& coordinate) {
   if (contents_.scales) add_scale(coordinate.name, std::move(dataset), coordinate.name);
 }
 
-/// One block of a virtual dataset for each step, along the first axis.
-void map_steps(hid_t options, const std::string& links, const std::string& name,
-               const std::vector<hsize_t>& block, hid_t source) {
-  const std::vector<hsize_t> start(block.size(), 0);
-  std::vector<hsize_t> count(block.size(), 1);
+// One block of a virtual dataset for each step, along the first axis.
+void IndexArrays::map_steps(hid_t options, const std::string& name,
+                            const std::vector<hsize_t>& block, hid_t source) const {
+  auto extents = block;
+  extents[0] = std::max<hsize_t>(1, files_.size());
   auto most = block;
-  count[0] = most[0] = H5S_UNLIMITED;
-  const auto space = space_of(block, most);
-  check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
-                                 block.data()),
-             "select the steps of " + name);
-  check_hdf5(H5Pset_virtual(options, space.id(), (links + "/%b.h5").c_str(),
-                            plain_pattern(name).c_str(), source),
-             "map the steps of " + name);
+  most[0] = H5S_UNLIMITED;
+  const auto space = space_of(extents, most);
+  std::vector<hsize_t> start(block.size(), 0), count(block.size(), 1);
+  const auto map = [&](const std::string& file) {
+    check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
+                                   block.data()),
+               "select steps of " + name);
+    check_hdf5(
+        H5Pset_virtual(options, space.id(), file.c_str(), plain_pattern(name).c_str(), source),
+        "map steps of " + name);
+    ++start[0];
+  };
+  for (const auto& file : files_) map(file);
+  count[0] = H5S_UNLIMITED;
+  map(links_ + links_pattern);
 }
 
 void IndexArrays::add_varying(const Coordinate& coordinate) {
@@ -176,7 +198,7 @@ void IndexArrays::add_varying(const Coordinate& coordinate) {
   const Hdf5Handle source(
       values.scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &one, nullptr), H5Sclose,
       "create a space");
-  map_steps(options.id(), links_, coordinate.name, {1}, source.id());
+  map_steps(options.id(), coordinate.name, {1}, source.id());
   auto dataset = create(coordinate.name, values.type, {1}, options.id(), true);
   write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
   if (!contents_.scales) return;
@@ -215,7 +237,8 @@ void IndexArrays::add_static_variable(const Variable& variable) {
   const auto options = creation_list(variable.name, variable.type, variable.attributes);
   const auto extents = extents_in_step(variable);
   const auto space = space_of(extents, extents);
-  check_hdf5(H5Pset_virtual(options.id(), space.id(), (links_ + "/0.h5").c_str(),
+  const auto first = files_.empty() ? links_ + "/0.h5" : files_.front();
+  check_hdf5(H5Pset_virtual(options.id(), space.id(), first.c_str(),
                             plain_pattern(variable.name).c_str(), space.id()),
              "map " + variable.name);
   auto dataset = create(variable.name, variable.type, extents, options.id(), false);
@@ -264,7 +287,7 @@ void IndexArrays::add_variable(const Variable& variable) {
   auto extents = in_step;
   if (!has_time) extents.insert(extents.begin(), 1);
   const auto source = space_of(in_step, in_step);
-  map_steps(options.id(), links_, variable.name, extents, source.id());
+  map_steps(options.id(), variable.name, extents, source.id());
   const auto dataset = create(variable.name, variable.type, extents, options.id(), true);
   auto dims = variable.dims;
   if (!has_time) dims.insert(dims.begin(), time_name);
@@ -290,8 +313,8 @@ void IndexArrays::add_variables() {
 }
 
 void fill_index(const std::string& path, hid_t file, const FileContents& contents,
-                const std::string& form) {
-  IndexArrays index(path, file, contents);
+                const SeriesList& list) {
+  IndexArrays index(path, file, contents, list);
   index.add_groups();
   index.add_coordinates();
   index.add_variables();
@@ -305,15 +328,15 @@ void fill_index(const std::string& path, hid_t file, const FileContents& content
   write_attributes(file, attributes);
   const Hdf5Handle group(H5Gcreate2(file, own_group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
                          H5Gclose, "create a group");
-  write_string_attribute(group.id(), form_name, form);
+  write_string_attribute(group.id(), form_name, list.form);
 }
 
 }  // namespace
 
 std::string series_folder(const std::string& path) { return folder_of(path) + links_name(path); }
 
-std::string series_link(const std::string& path, std::int64_t number) {
-  return fmt::format("{}/{}.h5", series_folder(path), number);
+std::string series_links_folder(const std::string& path, std::int64_t version) {
+  return fmt::format("{}/{}", series_folder(path), version);
 }
 
 bool varies_with_time(const Coordinate& coordinate) {
@@ -321,14 +344,14 @@ bool varies_with_time(const Coordinate& coordinate) {
 }
 
 void write_series_index(const std::string& path, const FileContents& contents,
-                        const std::string& form) {
+                        const SeriesList& list) {
   const auto target = followed_links(path);
   const auto partial = name_beside(target, ".partial");
   try {
     {
       const QuietHdf5 quiet;
       const auto file = create_index(partial);
-      fill_index(target, file.id(), contents, form);
+      fill_index(target, file.id(), contents, list);
     }
     SmallFile(partial, O_RDWR).flush();
     rename_file(partial, target);
@@ -339,25 +362,76 @@ void write_series_index(const std::string& path, const FileContents& contents,
   }
 }
 
-std::optional<std::string> form_of_series(const std::string& path) {
-  if (!open_descriptor(path, O_RDONLY) && errno == ENOENT) return std::nullopt;
-  const QuietHdf5 quiet;
-  const auto file = open_hdf5_file(path);
-  const std::string group = own_group;
-  const bool has_group = H5Lexists(file.id(), own_group, H5P_DEFAULT) > 0;
-  if (has_group && H5Aexists_by_name(file.id(), own_group, form_name, H5P_DEFAULT) > 0) {
-    const Hdf5Handle attribute(
-        H5Aopen_by_name(file.id(), own_group, form_name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, path);
-    const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose, path);
-    std::string text(H5Tget_size(type.id()), '\0');
-    check_hdf5(H5Aread(attribute.id(), type.id(), text.data()), path);
-    return text.substr(0, text.find('\0'));
+namespace {
+
+std::string text_attribute(hid_t file, const char* group, const char* name) {
+  const Hdf5Handle attribute(H5Aopen_by_name(file, group, name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                             name);
+  const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose, name);
+  std::string text(H5Tget_size(type.id()), '\0');
+  check_hdf5(H5Aread(attribute.id(), type.id(), text.data()), name);
+  return text.substr(0, text.find('\0'));
+}
+
+std::string source_file(hid_t options, std::size_t number) {
+  const auto bytes = H5Pget_virtual_filename(options, number, nullptr, 0);
+  std::string name(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)) + 1, '\0');
+  if (H5Pget_virtual_filename(options, number, name.data(), name.size()) < 0) {
+    fail_hdf5("read the name of a step");
   }
-  throw Error(Errc::io,
-              fmt::format("{} is a file of another kind: give the series another name, or move the "
-                          "file away",
-                          path),
-              EEXIST);
+  name.pop_back();
+  return name;
+}
+
+// The sources of `time`; the last one is the pattern of the links.
+void read_sources(hid_t file, SeriesList& list) {
+  const Hdf5Handle dataset(H5Dopen2(file, time_name, H5P_DEFAULT), H5Dclose, time_name);
+  const Hdf5Handle options(H5Dget_create_plist(dataset.id()), H5Pclose, time_name);
+  std::size_t count = 0;
+  check_hdf5(H5Pget_virtual_count(options.id(), &count), "count the steps");
+  if (count == 0) throw Error(Errc::corrupt, "no steps of a series");
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    auto name = source_file(options.id(), i);
+    for (auto at = name.find("%%"); at != std::string::npos; at = name.find("%%", at + 1)) {
+      name.erase(at, 1);
+    }
+    list.files.push_back(std::move(name));
+  }
+  const auto links = source_file(options.id(), count - 1);  // ".NAME.steps/N/%b.h5"
+  const auto number = links.find('/') + 1;
+  const auto* end = links.data() + links.size();
+  const auto [rest, error] = std::from_chars(links.data() + number, end, list.version);
+  if (error != std::errc() || std::string_view(rest, end) != links_pattern) {
+    throw Error(Errc::corrupt, fmt::format("{}: no steps of a series", links));
+  }
+}
+
+}  // namespace
+
+std::optional<SeriesList> list_of_series(const std::string& path) {
+  if (!open_descriptor(path, O_RDONLY) && errno == ENOENT) return std::nullopt;
+  const auto other = [&] {
+    return Error(Errc::io,
+                 fmt::format("{} is a file of another kind: give the series another name, or move "
+                             "the file away",
+                             path),
+                 EEXIST);
+  };
+  const QuietHdf5 quiet;
+  std::optional<Hdf5Handle> file;
+  try {
+    file.emplace(open_hdf5_file(path));
+  } catch (const Error& error) {
+    if (error.code() == Errc::corrupt) throw other();
+    throw;
+  }
+  const bool has_group = H5Lexists(file->id(), own_group, H5P_DEFAULT) > 0;
+  if (!has_group || H5Aexists_by_name(file->id(), own_group, form_name, H5P_DEFAULT) <= 0) {
+    throw other();
+  }
+  SeriesList list{text_attribute(file->id(), own_group, form_name), {}, 0};
+  read_sources(file->id(), list);
+  return list;
 }
 
 std::optional<std::int64_t> step_of_file(const std::string& path) {

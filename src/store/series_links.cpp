@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/agreed_error.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
@@ -29,6 +31,10 @@ std::int64_t number_of_link(std::string_view name) {
   const auto [rest, error] = std::from_chars(name.data(), end, number);
   const bool whole = error == std::errc() && std::string_view(rest, end) == ".h5";
   return whole && std::to_string(number) + ".h5" == name ? number : -1;
+}
+
+std::string link_in(const std::string& folder, std::int64_t number) {
+  return folder + "/" + std::to_string(number) + ".h5";
 }
 
 /// The text of each link, by its number. Throws `Errc::io`.
@@ -53,7 +59,8 @@ fs::path real_path(const fs::path& folder) {
   return failed ? folder.lexically_normal() : found;
 }
 
-std::string link_text(const std::string& folder, const std::string& file) {
+/// `file` as `folder` names it.
+std::string relative_to(const std::string& folder, const std::string& file) {
   const fs::path path(file);
   return (real_path(path.parent_path()) / path.filename())
       .lexically_relative(real_path(folder))
@@ -95,86 +102,107 @@ void move_away(const std::string& file, const std::string& superseded) {
   if (leads_to_file(pieces)) rename_file(pieces, name_beside(to, ".pieces"));
 }
 
-/// The links of an earlier attempt.
-class Earlier {
- public:
-  Earlier(const std::string& path, const std::string& file)
-      : path_(path), folder_(series_folder(path)), text_(link_text(folder_, file)) {
-    for (const auto& [number, text] : links_in(folder_)) {
-      if (leads_to_file(target_of(folder_, text))) {
-        links_.emplace_back(number, text);
-      } else {
-        remove_link(series_link(path_, number));
-      }
-    }
+void make_folder(const std::string& folder) {
+  if (uninterrupted([&] { return mkdir(folder.c_str(), 0777); }) != 0 && errno != EEXIST) {
+    fail_io("make folder", folder, errno);
   }
+}
 
-  void supersede(std::int64_t step, Superseded& done) {
-    while (!links_.empty()) {
-      const auto& [number, text] = links_.back();
-      const auto target = target_of(folder_, text);
-      const auto its_step = step_of(target);
-      const bool replaced = text == text_;
-      if (!replaced && (!its_step || *its_step < step)) break;
-      if (replaced && (!its_step || *its_step <= step)) break;
-      remove_link(series_link(path_, number));
-      if (!replaced) {
-        const auto failure = failure_of([&] { move_away(target, done.folder); });
-        if (failure) done.failed.push_back(target + ": " + failure->what());
-        if (!failure) done.moved.push_back(target);
-      }
-      links_.pop_back();
-    }
+void make_link(const std::string& text, const std::string& link) {
+  if (uninterrupted([&] { return symlink(text.c_str(), link.c_str()); }) != 0) {
+    fail_io("make the link", link, errno);
   }
+}
 
-  // From the end, so that what readers see is a series at every moment.
-  void remove_all() {
-    for (; !links_.empty(); links_.pop_back()) {
-      remove_link(series_link(path_, links_.back().first));
-    }
+// An empty one: what is there belongs to an index that has never got its name.
+void make_links_folder(const std::string& path, std::int64_t version) {
+  make_folder(series_folder(path));
+  const auto folder = series_links_folder(path, version);
+  make_folder(folder);
+  for (const auto& [number, text] : links_in(folder)) remove_link(link_in(folder, number));
+}
+
+// Readers that have the index of before open still use its links.
+void remove_old_folders(const std::string& path, std::int64_t version) {
+  std::error_code failed, ignored;
+  for (fs::directory_iterator entry(series_folder(path), failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const auto name = entry->path().filename().string();
+    const bool used = name == std::to_string(version) || name == std::to_string(version - 1);
+    const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+    if (!used && is_number) fs::remove_all(entry->path(), ignored);
   }
+}
 
-  std::int64_t close_gaps() {
-    std::int64_t next = 0;
-    for (const auto& [number, text] : links_) {
-      if (number != next) rename_file(series_link(path_, number), series_link(path_, next));
-      ++next;
-    }
-    return next;
+/// The files of all steps, absolute: those of the list, then those of the links. Those that are
+/// gone are left out.
+std::vector<std::string> files_of(const std::string& path, const SeriesList& list) {
+  std::vector<std::string> files;
+  const auto note = [&](const std::string& folder, const std::string& text) {
+    auto file = target_of(folder, text);
+    if (leads_to_file(file)) files.push_back(std::move(file));
+  };
+  const auto folder = folder_of(path);
+  for (const auto& text : list.files) note(folder, text);
+  const auto links = series_links_folder(path, list.version);
+  for (const auto& [number, text] : links_in(links)) note(links, text);
+  return files;
+}
+
+SeriesList list_of(const std::string& path, const std::string& form,
+                   const std::vector<std::string>& files, std::int64_t version) {
+  SeriesList list{form, {}, version};
+  const auto folder = folder_of(path);
+  for (const auto& file : files) list.files.push_back(relative_to(folder, file));
+  return list;
+}
+
+// A file that cannot be read is left alone.
+std::optional<std::int64_t> step_if_any(const std::string& file) {
+  std::optional<std::int64_t> step;
+  (void)failure_of([&] { step = step_of_file(file); });
+  return step;
+}
+
+/// Takes the steps from `step` on from the end of `files`, and returns their files.
+std::vector<std::string> take_later(std::vector<std::string>& files, std::int64_t step) {
+  std::vector<std::string> later;
+  while (!files.empty()) {
+    const auto its_step = step_if_any(files.back());
+    if (!its_step || *its_step < step) break;
+    later.push_back(files.back());
+    files.pop_back();
   }
-
- private:
-  // A file that cannot be read is left alone.
-  static std::optional<std::int64_t> step_of(const std::string& file) {
-    std::optional<std::int64_t> step;
-    (void)failure_of([&] { step = step_of_file(file); });
-    return step;
-  }
-
-  const std::string& path_;
-  std::string folder_, text_;
-  std::vector<std::pair<std::int64_t, std::string>> links_;  ///< number and text, in order
-};
+  return later;
+}
 
 }  // namespace
 
+void SeriesLinks::look() {
+  const auto list = list_of_series(path_);
+  if (!list) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
+  const auto folder = series_links_folder(path_, list->version);
+  const auto links = links_in(folder);
+  num_links_ = links.empty() ? 0 : static_cast<std::size_t>(links.rbegin()->first) + 1;
+  last_ = links.empty() ? "" : links.rbegin()->second;
+  num_listed_ = list->files.size();
+  folder_ = folder;
+}
+
 void SeriesLinks::publish(const std::string& file, const std::function<void()>& commit) {
-  const auto folder = series_folder(path_);
-  if (!count_) {
-    const auto links = links_in(folder);
-    count_ = links.empty() ? 0 : links.rbegin()->first + 1;
-    if (!links.empty()) last_ = links.rbegin()->second;
-  }
-  const auto text = link_text(folder, file);
+  if (!folder_) look();
+  const auto folder = *folder_;
+  const auto text = relative_to(folder, file);
   if (text == last_) {  // this file is written again
     commit();
     return;
   }
-  const auto link = series_link(path_, *count_);
-  if (uninterrupted([&] { return symlink(text.c_str(), link.c_str()); }) != 0) {
-    const int error = errno;
-    count_.reset();
-    fail_io("make the link", link, error);
+  const auto link = link_in(folder, static_cast<std::int64_t>(num_links_));
+  try {
+    make_link(text, link);
+  } catch (const Error&) {
+    folder_.reset();
+    throw;
   }
   try {
     flush_folder(folder);
@@ -183,23 +211,51 @@ void SeriesLinks::publish(const std::string& file, const std::function<void()>& 
     uninterrupted([&] { return unlink(link.c_str()); });
     throw;
   }
-  ++*count_;
+  ++num_links_;
   last_ = text;
 }
 
-Superseded begin_attempt(const std::string& path, std::int64_t step, const std::string& file,
-                         bool keep) {
-  const auto folder = series_folder(path);
-  if (uninterrupted([&] { return mkdir(folder.c_str(), 0777); }) != 0 && errno != EEXIST) {
-    fail_io("make folder", folder, errno);
-  }
-  Superseded done;
+bool SeriesLinks::are_many() const {
+  constexpr std::size_t few = 64;
+  return folder_ && num_links_ >= std::max(few, num_listed_ / 16);
+}
+
+void SeriesLinks::move_to_list(const FileContents& contents) {
+  const auto before = list_of_series(path_);
+  if (!before) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
+  const auto list = list_of(path_, before->form, files_of(path_, *before), before->version + 1);
+  folder_.reset();
+  make_links_folder(path_, list.version);
+  write_series_index(path_, contents, list);
+  remove_old_folders(path_, list.version);
+}
+
+BegunSeries begin_series(const std::string& path, const std::string& file,
+                         const FileContents& contents, const std::string& form) {
+  BegunSeries done;
   done.folder = folder_of(path) + "superseded";
-  Earlier earlier(path, file);
-  earlier.supersede(step, done);
-  if (!keep) earlier.remove_all();
-  done.kept = earlier.close_gaps();
-  flush_folder(folder);
+  const auto before = list_of_series(path);
+  const auto own = target_of(folder_of(path), relative_to(folder_of(path), file));
+  std::vector<std::string> files;
+  if (before) files = files_of(path, *before);
+  auto later = take_later(files, contents.step);
+  done.is_other = before && before->form != form;
+  if (done.is_other) files.clear();
+  const auto list = list_of(path, form, files, before ? before->version + 1 : 0);
+  make_links_folder(path, list.version);
+  if (std::erase(later, own) > 0 && !done.is_other) {
+    // Until it is replaced, the file that is there is shown.
+    const auto folder = series_links_folder(path, list.version);
+    make_link(relative_to(folder, file), link_in(folder, 0));
+  }
+  write_series_index(path, contents, list);
+  remove_old_folders(path, list.version);
+  for (const auto& one : later) {
+    const auto failure = failure_of([&] { move_away(one, done.folder); });
+    if (failure) done.failed.push_back(one + ": " + failure->what());
+    if (!failure) done.moved.push_back(one);
+  }
+  flush_folder(series_folder(path));
   return done;
 }
 

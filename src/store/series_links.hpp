@@ -7,38 +7,49 @@
 #include <string>
 #include <vector>
 
+#include "tailrace/more/file_contents.hpp"
+
 namespace tailrace::store {
 
 /// The links of a series (see series_index.hpp) for the one that gives files their names. A link is
 /// made before its file gets its name: until then it leads nowhere, and readers do not count it.
 class SeriesLinks {
  public:
-  /// Of the index `path`, which need not exist.
+  /// Of the index `path`.
   explicit SeriesLinks(std::string path) : path_(std::move(path)) {}
   /// Makes the next link, to `file`, unless the last one leads there; then calls `commit`, which
   /// gives the file its name. If that throws, the new link is removed. Throws `Errc::io`. Local.
   void publish(const std::string& file, const std::function<void()>& commit);
+  /// There are so many links that readers take long to open them: a sixteenth of the steps, and at
+  /// least 64. Local.
+  bool are_many() const;
+  /// Writes the index with all steps in its list, so that no link is left; steps whose file is gone
+  /// are left out. `contents` as in `write_series_index`. Throws `Errc::io`. Local.
+  void move_to_list(const FileContents& contents);
 
  private:
+  void look();
+
   std::string path_;
-  std::optional<std::int64_t> count_;  ///< of links; nothing: not yet known
-  std::string last_;                   ///< file of the last link
+  std::optional<std::string> folder_;           ///< of the links; nothing: not yet known
+  std::size_t num_listed_ = 0, num_links_ = 0;  ///< steps
+  std::string last_;                            ///< text of the last link
 };
 
-/// What a new attempt of a run has done to the steps of an earlier one.
-struct Superseded {
-  std::int64_t kept = 0;            ///< steps that are still in the series
+/// What the first step of an attempt has done to a series.
+struct BegunSeries {
+  bool is_other = false;            ///< the index was of steps that hold other arrays
   std::vector<std::string> moved;   ///< files that are now in `folder`
   std::vector<std::string> failed;  ///< files that could not be moved, and why
   std::string folder;
 };
 
-/// Readies the links of the index `path` for a new attempt, whose first step is `step`, to be
-/// written to `file`. Links that lead nowhere are removed, and gaps closed. Later steps, and `step`
-/// itself in another file, are removed, the last one first, and their files moved to the folder
-/// `superseded` next to the index; none is deleted. `keep`: the steps before stay; else no link
-/// does, but their files stay where they are. Throws `Errc::io`. Local.
-Superseded begin_attempt(const std::string& path, std::int64_t step, const std::string& file,
-                         bool keep);
+/// Readies the index `path` for a new attempt, whose first step is `contents`, to be written to
+/// `file`. Steps whose file is gone are left out. So are later steps, and this step in another
+/// file: their files are moved to the folder `superseded` next to the index; none is deleted. If
+/// the index has another `form`, it begins again; the files of earlier steps stay where they are.
+/// Throws `Errc::io`. Local.
+BegunSeries begin_series(const std::string& path, const std::string& file,
+                         const FileContents& contents, const std::string& form);
 
 }  // namespace tailrace::store

@@ -150,7 +150,8 @@ def watch(job: subprocess.Popen[str], folder: Path, attempt: int, for_s: float) 
         assert job.poll() is None
         try:
             now, of = seen(folder)
-        except IndexError:  # the attempt has just removed what this reader was about to read
+        except (IndexError, RuntimeError):
+            # The attempt has just removed what this reader was about to read.
             assert not counts
             continue
         if of == attempt and not counts:

@@ -188,7 +188,7 @@ TEST_F(SeriesTest, AKilledAttemptLeavesNoGap) {
   MPI_Barrier(comm.raw());
   if (comm.rank() == 0) {
     // A link whose file has not got its name, and a file that is gone.
-    fs::create_symlink("../u_3.h5", path(".fields.h5.steps/3.h5"));
+    fs::create_symlink("../../u_3.h5", path(".fields.h5.steps/0/3.h5"));
     fs::remove(file_of(1));
   }
   MPI_Barrier(comm.raw());
@@ -196,6 +196,44 @@ TEST_F(SeriesTest, AKilledAttemptLeavesNoGap) {
   write(output, 5);
   output.finish();
   expect_series({{0, 0}, {2, 0}, {5, 0}});
+}
+
+// Readers open the file of each link, so that there must not be many.
+TEST_F(SeriesTest, ManyStepsAreListedInTheIndex) {
+  constexpr std::int64_t num_steps = 150;
+  for (const char* kind : {"none", "hidden", "thread"}) {
+    SCOPED_TRACE(kind);
+    start_afresh();
+    std::vector<std::pair<double, double>> steps;
+    {
+      Output output(comm, options(kind));
+      for (std::int64_t step = 0; step < num_steps; ++step) {
+        write(output, step);
+        steps.emplace_back(step, 0);
+      }
+      output.finish();
+    }
+    expect_series(steps);
+    if (comm.rank() == 0) {
+      std::ptrdiff_t links = 0, folders = 0;
+      for (const auto& entry : fs::recursive_directory_iterator(path(".fields.h5.steps"))) {
+        links += entry.is_symlink() ? 1 : 0;
+        folders += entry.is_directory() ? 1 : 0;
+      }
+      EXPECT_LT(links, num_steps);
+      EXPECT_LE(folders, 2);
+      EXPECT_FALSE(fs::exists(path(".fields.h5.steps/0")));
+    }
+    MPI_Barrier(comm.raw());
+    Output output(comm, options(kind));
+    write(output, 20, 1);  // in the list
+    output.finish();
+    steps.resize(20);
+    steps.emplace_back(20, 1);
+    expect_series(steps);
+    EXPECT_TRUE(fs::exists(path("superseded/u_149.h5")));
+    MPI_Barrier(comm.raw());
+  }
 }
 
 TEST_F(SeriesTest, MayBeMovedWithItsFiles) {
