@@ -139,7 +139,8 @@ ALLOWED = (
     r".*\.(sources_in_node_arrays|in_place|checks|checksums|variables): (-1|the \w+)",
     r".*\.(path|files|folder|fallback_path|spill_folder|target|file|name|of|text|operation|key"
     r"|value|row_method|series): nonsense",
-    r".*\.(folder|fallback_path|spill_folder|file|text|operation|key|row_method|series): an empty text",
+    r".*\.(folder|fallback_path|spill_folder|file|text|operation|key|row_method|series)"
+    r": an empty text",
     r"tailrace_(input_has_attribute|contents_\w+|trace_record).*: an empty text",
     # Rank 0's holds.
     r".*(log_options\.target|output_options\.(servers|placement|transport|progress))"

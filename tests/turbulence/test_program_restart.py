@@ -71,6 +71,35 @@ def test_restart_goes_on_with_the_fields(run: Path) -> None:
     assert all(name in sidecar for name in names)
 
 
+@pytest.mark.parametrize("servers", ["hidden", "none", "thread"])
+def test_a_run_is_one_data_set_over_restarts(run: Path, servers: str) -> None:
+    """Fields later than the checkpoint that a restart begins from are replaced, not deleted."""
+    xarray = pytest.importorskip("xarray")
+    case = CASES / "taylor_green.toml"
+    settings = [*TINY, "output.every=2", "checkpoint.every=6", f"output.servers={servers}"]
+
+    def steps() -> list[int]:
+        with xarray.open_dataset(run / "fields.h5", engine="netcdf4") as data:
+            assert data["u"].dims == ("time", "z", "y", "x")
+            for path, moment in zip(sorted((run / "fields").iterdir()), data["time"], strict=True):
+                with xarray.open_dataset(path, engine="netcdf4") as part:
+                    assert float(part["time"][0]) == float(moment)
+                    assert (part["u"][...].values == data["u"].sel(time=moment).values).all()
+            return data["step"].values.tolist()
+
+    succeed(2, case, run, *settings)
+    assert steps() == [0, 2, 4, 6, 8, 10]
+    older = run / "checkpoint_000006.h5"
+    succeed(3, case, run, *settings, f"restart.file={older}", "time.max_steps=8")
+    assert steps() == [0, 2, 4, 6, 8]
+    assert [path.name for path in (run / "superseded").iterdir()] == ["taylor_green_000010.h5"]
+
+
+def test_a_run_without_a_series(run: Path) -> None:
+    succeed(1, CASES / "taylor_green.toml", run, *TINY, "output.series=")
+    assert not (run / "fields.h5").exists()
+
+
 def test_restart_on_a_finer_grid_keeps_the_energy(tmp_path: Path) -> None:
     """The statistics at the restart are those of the coarse run."""
     case = CASES / "taylor_green.toml"
