@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <set>
-#include <string_view>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,13 +21,16 @@
 #include "core/whole_file.hpp"
 #include "store/attribute_values.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/read_attributes.hpp"
 
 namespace tailrace::store {
 namespace {
 
 constexpr const char* own_group = "tailrace";
 constexpr const char* form_name = "series_form";
-constexpr const char* links_pattern = "/%b.h5";
+constexpr const char* version_name = "series_version";
+constexpr const char* files_name = "tailrace/files";
+constexpr const char* values_group = "tailrace/steps";
 
 std::string last_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -67,9 +70,11 @@ class IndexArrays {
               const SeriesList& list)
       : file_(file),
         contents_(contents),
+        list_(list),
         links_(plain_pattern(fmt::format("{}/{}", links_name(path), list.version))) {
-    for (const auto& name : list.files) files_.push_back(plain_pattern(name));
+    for (const auto& step : list.steps) files_.push_back(plain_pattern(step.file));
   }
+  void add_list();
   void add_groups();
   void add_coordinates();
   void add_variables();
@@ -80,7 +85,8 @@ class IndexArrays {
                     hid_t options, bool grows);
   Hdf5Handle creation_list(const std::string& name, ItemType type, const Attributes& attributes);
   void map_steps(hid_t options, const std::string& name, const std::vector<hsize_t>& block,
-                 hid_t source) const;
+                 hid_t source, std::size_t first = 0) const;
+  std::size_t map_values(hid_t options, const std::string& name, ItemType type) const;
   void add_static(const Coordinate& coordinate);
   void add_varying(const Coordinate& coordinate);
   void add_static_variable(const Variable& variable);
@@ -90,6 +96,7 @@ class IndexArrays {
 
   hid_t file_;
   const FileContents& contents_;
+  const SeriesList& list_;
   std::string links_;
   std::vector<std::string> files_;
   std::map<std::string, Hdf5Handle> scales_;
@@ -168,15 +175,17 @@ void IndexArrays::add_static(const Coordinate& coordinate) {
   if (contents_.scales) add_scale(coordinate.name, std::move(dataset), coordinate.name);
 }
 
-// One block of a virtual dataset for each step, along the first axis.
+// One block of a virtual dataset for each step from `first` on, along the first axis.
 void IndexArrays::map_steps(hid_t options, const std::string& name,
-                            const std::vector<hsize_t>& block, hid_t source) const {
+                            const std::vector<hsize_t>& block, hid_t source,
+                            std::size_t first) const {
   auto extents = block;
   extents[0] = std::max<hsize_t>(1, files_.size());
   auto most = block;
   most[0] = H5S_UNLIMITED;
   const auto space = space_of(extents, most);
   std::vector<hsize_t> start(block.size(), 0), count(block.size(), 1);
+  start[0] = first;
   const auto map = [&](const std::string& file) {
     check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
                                    block.data()),
@@ -186,9 +195,58 @@ void IndexArrays::map_steps(hid_t options, const std::string& name,
         "map steps of " + name);
     ++start[0];
   };
-  for (const auto& file : files_) map(file);
+  while (start[0] < files_.size()) map(files_[start[0]]);
   count[0] = H5S_UNLIMITED;
-  map(links_ + links_pattern);
+  map(links_ + "/%b.h5");
+}
+
+// The values of the listed steps, which become a part of the index: readers that ask for the times
+// of all steps open no file of a step. Returns how many steps they are of.
+std::size_t IndexArrays::map_values(hid_t options, const std::string& name, ItemType type) const {
+  const auto at = std::ranges::find(list_.names, name) - list_.names.begin();
+  const auto has_value = [&](const SeriesStep& step) { return at < std::ssize(step.values); };
+  if (list_.steps.empty() || !std::ranges::all_of(list_.steps, has_value)) return 0;
+  std::vector<std::byte> known;
+  for (const auto& step : list_.steps) {
+    const auto& value = step.values[static_cast<std::size_t>(at)];
+    known.insert(known.end(), value.begin(), value.begin() + item_bytes(type));
+  }
+  const hsize_t count = list_.steps.size(), start = 0;
+  const auto in_file = native_type(type);
+  const auto source = space_of({count}, {count});
+  const auto place = fmt::format("{}/{}", values_group, name);
+  const Hdf5Handle dataset(H5Dcreate2(file_, place.c_str(), in_file.id(), source.id(), H5P_DEFAULT,
+                                      H5P_DEFAULT, H5P_DEFAULT),
+                           H5Dclose, "create dataset " + place);
+  check_hdf5(H5Dwrite(dataset.id(), in_file.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, known.data()),
+             "write " + place);
+  const auto space = space_of({count}, {H5S_UNLIMITED});
+  check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, &start, nullptr, &count, nullptr),
+             "select steps of " + name);
+  check_hdf5(
+      H5Pset_virtual(options, space.id(), ".", plain_pattern("/" + place).c_str(), source.id()),
+      "map steps of " + name);
+  return list_.steps.size();
+}
+
+void IndexArrays::add_list() {
+  const auto make_group = [&](const char* name) {
+    return Hdf5Handle(H5Gcreate2(file_, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+                      "create a group");
+  };
+  const auto group = make_group(own_group);
+  write_attributes(group.id(), {{form_name, list_.form}, {version_name, list_.version}});
+  make_group(values_group).reset();
+  if (list_.steps.empty()) return;
+  std::string names;
+  for (const auto& step : list_.steps) names.append(step.file.c_str(), step.file.size() + 1);
+  const hsize_t bytes = names.size();
+  const auto space = space_of({bytes}, {bytes});
+  const Hdf5Handle dataset(H5Dcreate2(file_, files_name, H5T_NATIVE_UINT8, space.id(), H5P_DEFAULT,
+                                      H5P_DEFAULT, H5P_DEFAULT),
+                           H5Dclose, "create the list of steps");
+  check_hdf5(H5Dwrite(dataset.id(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, names.data()),
+             "write the list of steps");
 }
 
 void IndexArrays::add_varying(const Coordinate& coordinate) {
@@ -198,7 +256,8 @@ void IndexArrays::add_varying(const Coordinate& coordinate) {
   const Hdf5Handle source(
       values.scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &one, nullptr), H5Sclose,
       "create a space");
-  map_steps(options.id(), coordinate.name, {1}, source.id());
+  const auto known = map_values(options.id(), coordinate.name, values.type);
+  map_steps(options.id(), coordinate.name, {1}, source.id(), known);
   auto dataset = create(coordinate.name, values.type, {1}, options.id(), true);
   write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
   if (!contents_.scales) return;
@@ -315,6 +374,7 @@ void IndexArrays::add_variables() {
 void fill_index(const std::string& path, hid_t file, const FileContents& contents,
                 const SeriesList& list) {
   IndexArrays index(path, file, contents, list);
+  index.add_list();
   index.add_groups();
   index.add_coordinates();
   index.add_variables();
@@ -326,9 +386,6 @@ void fill_index(const std::string& path, hid_t file, const FileContents& content
     }
   }
   write_attributes(file, attributes);
-  const Hdf5Handle group(H5Gcreate2(file, own_group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                         H5Gclose, "create a group");
-  write_string_attribute(group.id(), form_name, list.form);
 }
 
 }  // namespace
@@ -364,45 +421,56 @@ void write_series_index(const std::string& path, const FileContents& contents,
 
 namespace {
 
-std::string text_attribute(hid_t file, const char* group, const char* name) {
-  const Hdf5Handle attribute(H5Aopen_by_name(file, group, name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                             name);
-  const Hdf5Handle type(H5Aget_type(attribute.id()), H5Tclose, name);
-  std::string text(H5Tget_size(type.id()), '\0');
-  check_hdf5(H5Aread(attribute.id(), type.id(), text.data()), name);
-  return text.substr(0, text.find('\0'));
+/// All items of a dataset, in their native type, and the bytes of an item.
+struct Items {
+  std::vector<std::byte> bytes;
+  std::size_t item_bytes = 1;
+};
+
+Items read_items(hid_t file, const std::string& name) {
+  const Hdf5Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, name);
+  const Hdf5Handle in_file(H5Dget_type(dataset.id()), H5Tclose, name);
+  const Hdf5Handle type(H5Tget_native_type(in_file.id(), H5T_DIR_ASCEND), H5Tclose, name);
+  const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose, name);
+  const auto count = std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.id()));
+  Items items{{}, H5Tget_size(type.id())};
+  items.bytes.resize(static_cast<std::size_t>(count) * items.item_bytes);
+  check_hdf5(H5Dread(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, items.bytes.data()),
+             name);
+  return items;
 }
 
-std::string source_file(hid_t options, std::size_t number) {
-  const auto bytes = H5Pget_virtual_filename(options, number, nullptr, 0);
-  std::string name(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)) + 1, '\0');
-  if (H5Pget_virtual_filename(options, number, name.data(), name.size()) < 0) {
-    fail_hdf5("read the name of a step");
+void read_files(hid_t file, SeriesList& list) {
+  if (H5Lexists(file, files_name, H5P_DEFAULT) <= 0) return;
+  const auto items = read_items(file, files_name);
+  const auto* text = reinterpret_cast<const char*>(items.bytes.data());
+  for (std::size_t at = 0; at < items.bytes.size();) {
+    const std::string name(text + at, strnlen(text + at, items.bytes.size() - at));
+    at += name.size() + 1;
+    list.steps.push_back({name, {}});
   }
-  name.pop_back();
-  return name;
 }
 
-// The sources of `time`; the last one is the pattern of the links.
-void read_sources(hid_t file, SeriesList& list) {
-  const Hdf5Handle dataset(H5Dopen2(file, time_name, H5P_DEFAULT), H5Dclose, time_name);
-  const Hdf5Handle options(H5Dget_create_plist(dataset.id()), H5Pclose, time_name);
-  std::size_t count = 0;
-  check_hdf5(H5Pget_virtual_count(options.id(), &count), "count the steps");
-  if (count == 0) throw Error(Errc::corrupt, "no steps of a series");
-  for (std::size_t i = 0; i + 1 < count; ++i) {
-    auto name = source_file(options.id(), i);
-    for (auto at = name.find("%%"); at != std::string::npos; at = name.find("%%", at + 1)) {
-      name.erase(at, 1);
+void read_values(hid_t file, SeriesList& list) {
+  const Hdf5Handle group(H5Gopen2(file, values_group, H5P_DEFAULT), H5Gclose, values_group);
+  H5G_info_t info;
+  check_hdf5(H5Gget_info(group.id(), &info), values_group);
+  for (hsize_t i = 0; i < info.nlinks; ++i) {
+    const auto by = [&](char* to, std::size_t size) {
+      return H5Lget_name_by_idx(group.id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, to, size,
+                                H5P_DEFAULT);
+    };
+    std::string name(static_cast<std::size_t>(std::max<ssize_t>(0, by(nullptr, 0))) + 1, '\0');
+    if (by(name.data(), name.size()) < 0) fail_hdf5(values_group);
+    name.pop_back();
+    const auto items = read_items(group.id(), name);
+    const auto size = items.item_bytes;
+    if (items.bytes.size() != list.steps.size() * size || size > sizeof(ItemBytes)) continue;
+    list.names.push_back(name);
+    for (std::size_t step = 0; step < list.steps.size(); ++step) {
+      auto& value = list.steps[step].values.emplace_back();
+      std::copy_n(items.bytes.data() + step * size, size, value.begin());
     }
-    list.files.push_back(std::move(name));
-  }
-  const auto links = source_file(options.id(), count - 1);  // ".NAME.steps/N/%b.h5"
-  const auto number = links.find('/') + 1;
-  const auto* end = links.data() + links.size();
-  const auto [rest, error] = std::from_chars(links.data() + number, end, list.version);
-  if (error != std::errc() || std::string_view(rest, end) != links_pattern) {
-    throw Error(Errc::corrupt, fmt::format("{}: no steps of a series", links));
   }
 }
 
@@ -429,9 +497,43 @@ std::optional<SeriesList> list_of_series(const std::string& path) {
   if (!has_group || H5Aexists_by_name(file->id(), own_group, form_name, H5P_DEFAULT) <= 0) {
     throw other();
   }
-  SeriesList list{text_attribute(file->id(), own_group, form_name), {}, 0};
-  read_sources(file->id(), list);
+  SeriesList list;
+  const Hdf5Handle group(H5Gopen2(file->id(), own_group, H5P_DEFAULT), H5Gclose, path);
+  for (const auto& [name, value] : read_attributes(group.id()).values) {
+    if (name == form_name) list.form = std::get<std::string>(value);
+    if (name == version_name) list.version = std::get<std::int64_t>(value);
+  }
+  read_files(file->id(), list);
+  read_values(file->id(), list);
   return list;
+}
+
+std::vector<std::string> varying_names(const FileContents& contents) {
+  std::vector<std::string> names;
+  for (const auto& coordinate : contents.coordinates) {
+    const bool plain = coordinate.name.find('/') == std::string::npos;
+    if (plain && varies_with_time(coordinate)) names.push_back(coordinate.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<ItemBytes> values_in_file(const std::string& path,
+                                      const std::vector<std::string>& names) {
+  std::vector<ItemBytes> values;
+  const auto failure = failure_of([&] {
+    const QuietHdf5 quiet;
+    const auto file = open_hdf5_file(path);
+    for (const auto& name : names) {
+      const auto items = read_items(file.id(), name);
+      if (items.bytes.size() != items.item_bytes || items.item_bytes > sizeof(ItemBytes)) {
+        throw Error(Errc::corrupt, name);
+      }
+      std::ranges::copy(items.bytes, values.emplace_back().begin());
+    }
+  });
+  if (failure) values.clear();
+  return values;
 }
 
 std::optional<std::int64_t> step_of_file(const std::string& path) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "store/attribute_values.hpp"
 #include "tailrace/more/attributes.hpp"
 #include "tailrace/more/file_contents.hpp"
 
@@ -26,16 +27,30 @@ std::string series_folder(const std::string& path);
 /// The folder in it of the links of one version of the index.
 std::string series_links_folder(const std::string& path, std::int64_t version);
 
+/// A step in the list of an index.
+struct SeriesStep {
+  std::string file;               ///< relative to the folder of the index
+  std::vector<ItemBytes> values;  ///< of `SeriesList::names`; empty: not known
+};
+
 /// What an index says of its steps.
 struct SeriesList {
-  std::string form;                ///< what all of them have in common
-  std::vector<std::string> files;  ///< of the first ones, relative to the folder of the index
-  std::int64_t version = 0;        ///< whose links are the others
+  std::string form;  ///< what all of them have in common
+  /// Coordinates whose values the index holds, so that readers find them without the files.
+  std::vector<std::string> names;
+  std::vector<SeriesStep> steps;  ///< the first ones
+  std::int64_t version = 0;       ///< whose links are the others
 };
 
 /// Whether `coordinate` may have another value in each step: `time`, and single numbers. The others
 /// are those of the grid. Local.
 bool varies_with_time(const Coordinate& coordinate);
+
+/// Those of `contents` whose values an index can hold. Local.
+std::vector<std::string> varying_names(const FileContents& contents);
+/// Their values in the file of a step; empty if it does not have all of them. Local.
+std::vector<ItemBytes> values_in_file(const std::string& path,
+                                      const std::vector<std::string>& names);
 
 /// Writes the index of steps that hold `contents`, which must have the coordinates `time` and
 /// `step`; their layouts give the extents, their data is not read. The index gets its name when it

@@ -134,26 +134,33 @@ void remove_old_folders(const std::string& path, std::int64_t version) {
   }
 }
 
-/// The files of all steps, absolute: those of the list, then those of the links. Those that are
-/// gone are left out.
-std::vector<std::string> files_of(const std::string& path, const SeriesList& list) {
-  std::vector<std::string> files;
-  const auto note = [&](const std::string& folder, const std::string& text) {
-    auto file = target_of(folder, text);
-    if (leads_to_file(file)) files.push_back(std::move(file));
+/// All steps, with absolute names of their files: those of the list, then those of the links. Those
+/// whose file is gone are left out.
+std::vector<SeriesStep> steps_of(const std::string& path, const SeriesList& list) {
+  std::vector<SeriesStep> steps;
+  const auto folder = real_path(folder_of(path));
+  const auto note = [&](std::string file, const std::vector<ItemBytes>& values) {
+    if (leads_to_file(file)) steps.push_back({std::move(file), values});
   };
-  const auto folder = folder_of(path);
-  for (const auto& text : list.files) note(folder, text);
+  for (const auto& step : list.steps) {
+    note((folder / step.file).lexically_normal().string(), step.values);
+  }
   const auto links = series_links_folder(path, list.version);
-  for (const auto& [number, text] : links_in(links)) note(links, text);
-  return files;
+  for (const auto& [number, text] : links_in(links)) note(target_of(links, text), {});
+  return steps;
 }
 
-SeriesList list_of(const std::string& path, const std::string& form,
-                   const std::vector<std::string>& files, std::int64_t version) {
-  SeriesList list{form, {}, version};
-  const auto folder = folder_of(path);
-  for (const auto& file : files) list.files.push_back(relative_to(folder, file));
+/// A list of `steps`, with their values.
+SeriesList list_of(const std::string& path, const std::string& form, const FileContents& contents,
+                   std::vector<SeriesStep> steps, std::int64_t version) {
+  SeriesList list{form, varying_names(contents), std::move(steps), version};
+  const auto folder = real_path(folder_of(path));
+  for (auto& step : list.steps) {
+    if (step.values.size() != list.names.size()) {
+      step.values = values_in_file(step.file, list.names);
+    }
+    step.file = fs::path(step.file).lexically_relative(folder).string();
+  }
   return list;
 }
 
@@ -164,14 +171,14 @@ std::optional<std::int64_t> step_if_any(const std::string& file) {
   return step;
 }
 
-/// Takes the steps from `step` on from the end of `files`, and returns their files.
-std::vector<std::string> take_later(std::vector<std::string>& files, std::int64_t step) {
+/// Takes the steps from `step` on from the end of `steps`, and returns their files.
+std::vector<std::string> take_later(std::vector<SeriesStep>& steps, std::int64_t step) {
   std::vector<std::string> later;
-  while (!files.empty()) {
-    const auto its_step = step_if_any(files.back());
+  while (!steps.empty()) {
+    const auto its_step = step_if_any(steps.back().file);
     if (!its_step || *its_step < step) break;
-    later.push_back(files.back());
-    files.pop_back();
+    later.push_back(steps.back().file);
+    steps.pop_back();
   }
   return later;
 }
@@ -185,7 +192,7 @@ void SeriesLinks::look() {
   const auto links = links_in(folder);
   num_links_ = links.empty() ? 0 : static_cast<std::size_t>(links.rbegin()->first) + 1;
   last_ = links.empty() ? "" : links.rbegin()->second;
-  num_listed_ = list->files.size();
+  num_listed_ = list->steps.size();
   folder_ = folder;
 }
 
@@ -223,7 +230,8 @@ bool SeriesLinks::are_many() const {
 void SeriesLinks::move_to_list(const FileContents& contents) {
   const auto before = list_of_series(path_);
   if (!before) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
-  const auto list = list_of(path_, before->form, files_of(path_, *before), before->version + 1);
+  const auto list =
+      list_of(path_, before->form, contents, steps_of(path_, *before), before->version + 1);
   folder_.reset();
   make_links_folder(path_, list.version);
   write_series_index(path_, contents, list);
@@ -236,12 +244,13 @@ BegunSeries begin_series(const std::string& path, const std::string& file,
   done.folder = folder_of(path) + "superseded";
   const auto before = list_of_series(path);
   const auto own = target_of(folder_of(path), relative_to(folder_of(path), file));
-  std::vector<std::string> files;
-  if (before) files = files_of(path, *before);
-  auto later = take_later(files, contents.step);
+  std::vector<SeriesStep> steps;
+  if (before) steps = steps_of(path, *before);
+  auto later = take_later(steps, contents.step);
   done.is_other = before && before->form != form;
-  if (done.is_other) files.clear();
-  const auto list = list_of(path, form, files, before ? before->version + 1 : 0);
+  if (done.is_other) steps.clear();
+  const auto list =
+      list_of(path, form, contents, std::move(steps), before ? before->version + 1 : 0);
   make_links_folder(path, list.version);
   if (std::erase(later, own) > 0 && !done.is_other) {
     // Until it is replaced, the file that is there is shown.

@@ -75,6 +75,27 @@ def test_all_readers_see_all_steps(tmp_path: Path, kind: str, ranks: int) -> Non
         assert "time = UNLIMITED ; // (4 currently)" in text
 
 
+@pytest.mark.parametrize("kind", ["none", "hidden", "thread"])
+def test_many_steps_are_quick_to_open(tmp_path: Path, kind: str) -> None:
+    """Most are in the index itself, so that readers open few files to find steps and times."""
+    write(tmp_path, range(200), kind=kind)
+    check(tmp_path, dict.fromkeys(range(200), 0))
+    links = [path for path in (tmp_path / ".fields.h5.steps").rglob("*.h5") if path.is_symlink()]
+    assert len(links) < 130
+    for path in (tmp_path / "fields").glob("u_00000*.h5"):
+        path.rename(f"{path}.away")  # nothing but their arrays is missing
+    for engine in ENGINES:
+        with xarray.open_dataset(tmp_path / "fields.h5", engine=engine) as data:
+            assert data["time"].values.tolist() == [0.25 * step for step in range(200)]
+            assert data["step"].values.tolist() == list(range(200))
+            assert np.isnan(data["u"][:10].values).all()
+            assert (data["u"][10].values == 100).all()
+    for path in (tmp_path / "fields").glob("*.away"):
+        path.rename(path.with_suffix(""))
+    write(tmp_path, (100, 101), 1, kind, attempt=1)
+    check(tmp_path, {**dict.fromkeys(range(100), 0), 100: 1, 101: 1})
+
+
 def test_step_files_are_readable_alone(tmp_path: Path) -> None:
     write(tmp_path, (3,))
     path = tmp_path / "fields/u_000003.h5"
