@@ -22,6 +22,15 @@ namespace tailrace::store {
 inline constexpr const char* time_name = "time";
 inline constexpr const char* step_name = "step";
 
+/// What an index has besides the arrays of the steps: attributes of `group`, and datasets.
+namespace series_parts {
+inline constexpr const char* group = "tailrace";
+inline constexpr const char* form = "series_form";
+inline constexpr const char* version = "series_version";
+inline constexpr const char* files = "tailrace/files";   ///< names, each ended by a zero
+inline constexpr const char* values = "tailrace/steps";  ///< group of values, one array each
+}  // namespace series_parts
+
 /// The folder .NAME.steps of the index `path`.
 std::string series_folder(const std::string& path);
 /// The folder in it of the links of one version of the index.
