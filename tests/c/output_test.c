@@ -192,6 +192,18 @@ void test_output(const tailrace_comm* comm, const char* folder) {
   OK(tailrace_write_xdmf(comm, path, 1, (const char*[]){file}, (double[]){0.5}, 1,
                          (const char*[]){"u"}, (int64_t[]){1, 7, 6}, (double[]){1, 1, 1},
                          TAILRACE_FLOAT64));
+  char series[1024];
+  snprintf(series, sizeof series, "%s/c_series.h5", folder);
+  snprintf(file, sizeof file, "%s/c_step.h5", folder);
+  tailrace_output_options options = tailrace_output_defaults();
+  options.series = series;
+  tailrace_output* output = NULL;
+  OK(tailrace_output_create(comm, &options, &output));
+  OK(tailrace_output_write(output, file, contents));
+  OK(tailrace_output_destroy(&output));
+  FILE* whole = fopen(series, "rb");
+  CHECK(whole != NULL);
+  if (whole != NULL) fclose(whole);
   OK(tailrace_contents_destroy(&contents));
   OK(tailrace_memory_destroy(&halo));
   OK(tailrace_layout_destroy(&layout));

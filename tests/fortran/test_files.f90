@@ -36,6 +36,7 @@ contains
     integer :: s(3), n(3), i, stat
     character(len=:), allocatable :: path
     character(len=300) :: errmsg
+    logical :: is_there
     call comm%create(MPI_COMM_WORLD)
     call layout%slabs([nx, ny, nz], axis=2, num_ranks=all_ranks)
     call layout%box(this_rank, s, n)
@@ -83,6 +84,11 @@ contains
     seen = output%statistics()
     call check(seen%complete == 1 .and. seen%call_s > 0, "statistics")
     call read_again(comm, path)
+    call output%create(comm, series=folder//"/fortran_series.h5")
+    call output%write(folder//"/fortran_step.h5", contents)
+    call output%finish()
+    inquire (file=folder//"/fortran_series.h5", exist=is_there)
+    call check(is_there, "a series")
   end subroutine
 
   !> What is wrong with an argument is said, and nothing ends the program.
