@@ -72,11 +72,12 @@ void add_sources(hid_t create, const std::string& path, FileIndex& index, FileIn
       return H5Pget_virtual_filename(create, i, text, bytes);
     });
     const auto name = plain(escaped);
+    if (name == ".") continue;  // this file
     const auto beside = name.starts_with('/') ? name : folder + name;
     const bool found = exists(beside) || exists(name);
     if (found) {
       index.sources.push_back(exists(beside) ? beside : name);
-    } else if (!name.empty() && name != "." && escaped.find('%') == std::string::npos) {
+    } else if (!name.empty() && escaped.find('%') == std::string::npos) {
       if (entry.missing.empty()) entry.missing = name;
     }
     const Hdf5Handle space(H5Pget_virtual_vspace(create, i), H5Sclose, "space of a source");
