@@ -16,7 +16,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)
 set(
   CPACK_DEBIAN_PACKAGE_RECOMMENDS
-  "g++, cmake, pkg-config, libopenmpi-dev, libhdf5-dev, libhdf5-openmpi-dev, libfmt-dev, libxxhash-dev, liburing-dev, libzstd-dev, zlib1g-dev, libbz2-dev, libzfp-dev, libopenblas-dev"
+  "g++, cmake, pkg-config, libopenmpi-dev, libhdf5-dev, libhdf5-openmpi-dev, libfmt-dev, libxxhash-dev, liburing-dev, libzstd-dev, zlib1g-dev, libisal-dev, libdeflate-dev, libbz2-dev, libzfp-dev, libopenblas-dev"
 )
 if(TARGET tailrace_caf_object)
   string(APPEND CPACK_DEBIAN_PACKAGE_RECOMMENDS ", libcoarrays-openmpi-dev")

@@ -548,10 +548,10 @@ class TransformSingle:
 class Variable:
     """
     An array of a file with what is its own: layout, names of its axes,
-    attributes.
+    attributes, how it is compressed (as `Output` has it; "none": not).
     """
 
-    def __init__(self, array: Any, layout: Layout | None = None, dims: Sequence[str] | None = None, attributes: Mapping[str, Any] | None = None) -> None: ...
+    def __init__(self, array: Any, layout: Layout | None = None, dims: Sequence[str] | None = None, attributes: Mapping[str, Any] | None = None, compress: str = '') -> None: ...
 
 class Output:
     """
@@ -585,7 +585,7 @@ class Output:
     True
     """
 
-    def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, placement: str = 'spread', transport: str = 'auto', memory_bytes: int = 1073741824, senders_at_once: int = 4, chunk_bytes: int = 4194304, progress: str = 'calls', threads: int = 1, watchdog_s: float = -1.0, folder: str | os.PathLike[str] = '.', functions: dict[str, Callable[[int, list[tailrace.worker.Part]], None]] | None = None, tasks: dict[str, Callable[[int, int], float]] | None = None, server_program: Sequence[str] = (), strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), series: str | os.PathLike[str] = '', trace: Trace | None = None) -> None: ...
+    def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, placement: str = 'spread', transport: str = 'auto', memory_bytes: int = 1073741824, senders_at_once: int = 4, chunk_bytes: int = 4194304, progress: str = 'calls', threads: int = 1, watchdog_s: float = -1.0, folder: str | os.PathLike[str] = '.', functions: dict[str, Callable[[int, list[tailrace.worker.Part]], None]] | None = None, tasks: dict[str, Callable[[int, int], float]] | None = None, server_program: Sequence[str] = (), strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = 'auto', compress: str = '', variables: bool = True, products: Sequence[tailrace.product.Product] = (), series: str | os.PathLike[str] = '', trace: Trace | None = None) -> None: ...
 
     def write(self, path: str | os.PathLike[str], variables: Mapping[str, Any], layout: Layout | None = None, *, step: int = 0, attributes: Mapping[str, Any] | None = None, coordinates: Mapping[str, Any] | None = None) -> str:
         """
@@ -670,7 +670,7 @@ class Session:
 
     def describe(self) -> str: ...
 
-    def open(self, name: str, *, strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), series: str | os.PathLike[str] = '', trace: Trace | None = None) -> Output:
+    def open(self, name: str, *, strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = 'auto', compress: str = '', variables: bool = True, products: Sequence[tailrace.product.Product] = (), series: str | os.PathLike[str] = '', trace: Trace | None = None) -> Output:
         """
         Opens an output, whose `name` is in messages; the same calls in the same order on all
         compute ranks. Takes the settings of `Output` but those that say who writes. Collective,

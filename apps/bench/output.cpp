@@ -4,12 +4,20 @@
 // same amount of work, calibrated once, so whatever output takes from the processor is seen. The
 // cost of output is measured within the runs as well, of whose steps each has 16 stages. The limit
 // is a copy of the field in memory and a plain write of it to a new file, flushed: by the page
-// cache or past it, whichever is faster.
+// cache or past it, whichever is faster. With `compress`, the field is one that compresses, and two
+// more write it so: hidden, and as programs do it with HDF5 alone, gathered on rank 0 and through
+// the filters of HDF5 ("deflate" of the same level, shuffled).
 
 #include <unistd.h>
 
+#include <hdf5.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +37,12 @@ using tailrace::Layout;
 using tailrace::Output;
 using tailrace::OutputStatistics;
 using tailrace::app::OutputCost;
+
+double cpu_s_of_thread() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 constexpr int num_stages = 16;  // of a step; those without output are what the others are like
 
@@ -77,15 +91,20 @@ class Bench {
         memory_(tailrace::Memory::dense(boxes_)),
         field_(static_cast<std::size_t>(memory_.num_items)),
         copy_(field_.size()),
+        compress_(args.text("compress", "")),
         raw_(raw_path(), own_bytes()),
         work_(comm.raw(), {.seconds = args.real("compute-s", 0.7),
                            .sleeps = args.text("compute", "work") == "sleep",
                            .stages = num_stages}) {
-    for (std::size_t i = 0; i < field_.size(); ++i) field_[i] = bench::noise(i);
+    fill_field();
     variants_.push_back({"no output", true, [](int) {}});
     add_ours("tailrace, hidden", "hidden", args);
     add_ours("tailrace, synchronous", "none", args);
     variants_.push_back({"MPI-IO, collective", false, [this](int step) { write_mpi_io(step); }});
+    if (compress_.empty()) return;
+    add_ours("tailrace, hidden, " + compress_, "hidden", args, compress_);
+    if (deflate_level() < 1) return;
+    variants_.push_back({"HDF5's filters, rank 0", false, [this](int step) { write_hdf5(step); }});
   }
 
   void measure(int repeats) {
@@ -133,7 +152,11 @@ class Bench {
         line.number("copy_and_write_s", *work.output_s)
             .number("limit_s", limit_s())
             .number("over_limit", *work.output_s / limit_s())
-            .number("writer_cpu_s", work.cpu_s);
+            .number("writer_cpu_s", work.cpu_s)
+            .number("stored", work.written_bytes / bytes);
+      } else if (variant.name.starts_with("HDF5") && variant.counted.steps > 0) {
+        line.number("writer_cpu_s", hdf5_cpu_s_ / static_cast<double>(variant.counted.steps))
+            .number("stored", hdf5_bytes_ / bytes);
       }
       line.print();
     }
@@ -144,6 +167,7 @@ class Bench {
   struct Work {
     std::optional<double> output_s;  ///< copied and wrote; the slowest rank
     double cpu_s = 0;                ///< processor time of all writers
+    double written_bytes = 0;        ///< by all of them
   };
 
   std::ptrdiff_t own_bytes() const { return std::ssize(field_) * std::ptrdiff_t{sizeof(double)}; }
@@ -161,8 +185,11 @@ class Bench {
     const auto& before = variant.before;
     const double steps = static_cast<double>(now.steps - before.steps);
     const double own_s = now.copy_s - before.copy_s + now.write_s - before.write_s;
-    return {bench::all_max(own_s) / steps,
-            bench::all_reduce(now.writer_cpu_s - before.writer_cpu_s, MPI_SUM) / steps};
+    return {
+        bench::all_max(own_s) / steps,
+        bench::all_reduce(now.writer_cpu_s - before.writer_cpu_s, MPI_SUM) / steps,
+        bench::all_reduce(static_cast<double>(now.written_bytes - before.written_bytes), MPI_SUM) /
+            steps};
   }
 
   /// The cost within all runs, on this rank.
@@ -203,8 +230,96 @@ class Bench {
     return folder_ + "/bench_" + shape_ + "_" + std::to_string(step) + ".h5";
   }
 
-  void add_ours(const std::string& name, const std::string& servers, const bench::Arguments& args) {
+  /// Noise; or, if it is to be compressed, waves of many lengths with the digits of a float.
+  void fill_field() {
+    std::size_t at = 0;
+    for (const auto& box : boxes_) {
+      for (std::ptrdiff_t i = 0; i < box.num_items(); ++i, ++at) {
+        if (compress_.empty()) {
+          field_[at] = bench::noise(at);
+          continue;
+        }
+        const double z = static_cast<double>(box.start[0] + i / (box.extents[1] * box.extents[2]));
+        const double y = static_cast<double>(box.start[1] + i / box.extents[2] % box.extents[1]);
+        const double x = static_cast<double>(box.start[2] + i % box.extents[2]);
+        double value = 0;
+        for (const double k : {1.0, 3.0, 7.0, 15.0}) {
+          const double turn = 6.283185307179586 * k / static_cast<double>(n_);
+          value += std::sin(turn * x + k) * std::cos(turn * y) * std::sin(turn * z + 2 * k) / k;
+        }
+        field_[at] = static_cast<double>(static_cast<float>(value));
+      }
+    }
+  }
+
+  /// 0 if the codec is another one.
+  int deflate_level() const {
+    if (!compress_.starts_with("deflate")) return 0;
+    return compress_.starts_with("deflate:") ? std::atoi(compress_.c_str() + 8) : 1;
+  }
+
+  /// Everything to rank 0, which writes it through the filters of HDF5.
+  void write_hdf5(int step) {
+    const double start_s = cpu_s_of_thread();
+    std::vector<double> whole;
+    gather(whole);
+    if (comm_.rank() != 0) return;
+    const auto extent = static_cast<hsize_t>(n_);
+    const hsize_t extents[3] = {extent, extent, extent};
+    const auto edge = std::min<hsize_t>(extent, 64);
+    const hsize_t chunk[3] = {edge, edge, std::min<hsize_t>(extent, 32)};  // 1 MiB
+    const hid_t file = H5Fcreate(path(step).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t space = H5Screate_simple(3, extents, nullptr);
+    const hid_t create = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(create, 3, chunk);
+    H5Pset_shuffle(create);
+    H5Pset_deflate(create, static_cast<unsigned>(deflate_level()));
+    const hid_t dataset =
+        H5Dcreate2(file, "u", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
+    H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, whole.data());
+    H5Dclose(dataset);
+    H5Pclose(create);
+    H5Sclose(space);
+    H5Fclose(file);
+    struct stat written {};
+    ::stat(path(step).c_str(), &written);
+    hdf5_bytes_ = static_cast<double>(written.st_size);
+    hdf5_cpu_s_ += cpu_s_of_thread() - start_s;
+  }
+
+  /// The whole field on rank 0. Collective.
+  void gather(std::vector<double>& whole) const {
+    const int ranks = comm_.num_ranks();
+    std::vector<int> counts(static_cast<std::size_t>(ranks)), places(counts.size());
+    std::ptrdiff_t total = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      counts[static_cast<std::size_t>(rank)] = tailrace::to_int(layout_.num_items(rank));
+      places[static_cast<std::size_t>(rank)] = tailrace::to_int(total);
+      total += layout_.num_items(rank);
+    }
+    std::vector<double> parts(comm_.rank() == 0 ? static_cast<std::size_t>(total) : 0);
+    MPI_Gatherv(field_.data(), tailrace::to_int(std::ssize(field_)), MPI_DOUBLE, parts.data(),
+                counts.data(), places.data(), MPI_DOUBLE, 0, comm_.raw());
+    if (comm_.rank() != 0) return;
+    whole.resize(parts.size());
+    const auto* from = parts.data();
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (const auto& box : layout_.boxes(rank)) {
+        for (std::ptrdiff_t row = 0; row < box.extents[0] * box.extents[1]; ++row) {
+          const auto z = box.start[0] + row / box.extents[1];
+          const auto y = box.start[1] + row % box.extents[1];
+          std::copy_n(from, box.extents[2],
+                      &whole[static_cast<std::size_t>((z * n_ + y) * n_ + box.start[2])]);
+          from += box.extents[2];
+        }
+      }
+    }
+  }
+
+  void add_ours(const std::string& name, const std::string& servers, const bench::Arguments& args,
+                const std::string& compress = "") {
     tailrace::OutputOptions options;
+    options.compress = compress;
     options.servers = servers;
     options.writers = args.number("writers", 0);
     options.buffered_files = args.number("buffered-files", 2);
@@ -295,6 +410,8 @@ class Bench {
   std::vector<tailrace::Box> boxes_;
   tailrace::Memory memory_;
   std::vector<double> field_, copy_;
+  std::string compress_;
+  double hdf5_cpu_s_ = 0, hdf5_bytes_ = 0;
   bench::Limit raw_;
   struct PlainWrite {
     bench::LimitSetting setting;

@@ -60,6 +60,10 @@ Keys output_keys(OutputCase& o) {
        "time for which a file that finds the disk full is tried again", ""},
       {"output.fallback_path", &o.fallback_path, any, "",
        "folder where files go after one could not be written", ""},
+      {"output.compress", &o.compress, any, "",
+       "how field files are compressed, as deflate:1 or zstd:3 digits=4 (docs/files.md); empty = "
+       "not",
+       ""},
       {"output.whole_fields", &o.whole_fields, any, "", "false: only the products are written", ""},
       {"output.series", &o.series, any, "",
        "file of the run folder that shows all field files as arrays along time; empty = none"},
@@ -166,6 +170,7 @@ OutputOptions field_options(const OutputCase& from, const std::string& source,
   options.on_failure = value_of(on_failure_words, from.on_failure);
   options.retry_s = from.retry_s;
   options.fallback_path = from.fallback_path;
+  options.compress = from.compress;
   options.variables = from.whole_fields;
   if (from.whole_fields && !from.series.empty()) {
     options.series = from.series.starts_with("/") ? from.series : folder + "/" + from.series;

@@ -31,7 +31,7 @@ struct OutputCase {
   std::int64_t writers = 0, stripe_bytes = 1 << 20, buffered_files = 2;
   // Of servers alone.
   std::string transport = "auto", memory = "1G";
-  std::string when_full = "wait", spill_folder, on_failure = "stop", fallback_path;
+  std::string when_full = "wait", spill_folder, on_failure = "stop", fallback_path, compress;
   double stall_budget = 0, retry_s = 0;
   bool whole_fields = true;
   std::string series = "fields.h5";

@@ -74,6 +74,13 @@ Memory variable_memory(const std::string& name, const tailrace_memory* memory,
   return *given;
 }
 
+Variable& variable_of(Ref<tailrace_contents>& given, const char* name) {
+  const auto key = text(name, "name");
+  auto* variable = find_name(given->contents.variables, key);
+  if (variable != nullptr) return *variable;
+  throw Error(Errc::invalid_input, fmt::format("there is no variable \"{}\" yet", key));
+}
+
 Made<tailrace_contents> contents_create() { return std::make_shared<Contents>(); }
 
 void contents_step(Ref<tailrace_contents> contents, int64_t step) {
@@ -103,12 +110,11 @@ void contents_variable(Ref<tailrace_contents> given, const char* name, int type,
 
 void contents_dims(Ref<tailrace_contents> given, const char* name, int num_dims,
                    const char* const* dims) {
-  const auto key = text(name, "name");
-  auto* variable = find_name(given->contents.variables, key);
-  if (variable == nullptr) {
-    throw Error(Errc::invalid_input, fmt::format("there is no variable \"{}\" yet", key));
-  }
-  variable->dims = texts(dims, num_dims, "dims");
+  variable_of(given, name).dims = texts(dims, num_dims, "dims");
+}
+
+void contents_compress(Ref<tailrace_contents> given, const char* name, const char* how) {
+  variable_of(given, name).compress = text(how, "how");
 }
 
 void contents_coordinate(Ref<tailrace_contents> contents, const char* name, const double* values,

@@ -110,6 +110,7 @@ void set_steps(OutputOptions& options, const tailrace_output_options& wanted) {
   options.retry_s = wanted.retry_s;
   set_text(options.fallback_path, wanted.fallback_path);
   set_text(options.format, wanted.format);
+  set_text(options.compress, wanted.compress);
   options.variables = wanted.variables != 0;
   for (const auto& product : list(wanted.products, wanted.num_products, "products")) {
     options.products.push_back(product_of(product));
@@ -172,6 +173,7 @@ tailrace_output_options tailrace_output_defaults(void) {
           .retry_s = options.retry_s,
           .fallback_path = options.fallback_path.c_str(),
           .format = options.format.c_str(),
+          .compress = options.compress.c_str(),
           .variables = options.variables ? 1 : 0,
           .num_products = 0,
           .products = nullptr,

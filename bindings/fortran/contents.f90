@@ -24,7 +24,7 @@ module tailrace_m_contents
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
     integer(c_int), private :: rank = 0
   contains
-    procedure :: create => create_contents, step, variable, coordinate, &
+    procedure :: create => create_contents, step, variable, compress, coordinate, &
       destroy => destroy_contents
     procedure, private :: attribute_int32, attribute_int64, attribute_real, attribute_reals, &
       attribute_text, attribute_real32, attribute_int32s, attribute_int64s, &

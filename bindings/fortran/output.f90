@@ -57,13 +57,13 @@ contains
   !> `tailrace_output_options` of C. Collective, blocking.
   subroutine create_output(self, comm, servers, folder, memory_bytes, transport, threads, &
                            products, when_full, on_failure, variables, priority, stall_budget, &
-                           wait_limit_s, spill_folder, retry_s, fallback_path, format, strategy, &
-                           hints, writers, stripe_bytes, buffered_files, method, checksums, &
-                           series, stat, errmsg)
+                           wait_limit_s, spill_folder, retry_s, fallback_path, format, compress, &
+                           strategy, hints, writers, stripe_bytes, buffered_files, method, &
+                           checksums, series, stat, errmsg)
     class(tailrace_output), intent(inout) :: self
     type(tailrace_comm), intent(in) :: comm
-    character(len=*), intent(in), optional :: servers, folder, transport, spill_folder, &
-                                              fallback_path, format, strategy, method, series
+    character(len=*), intent(in), optional :: servers, folder, transport, spill_folder, series, &
+                                              fallback_path, format, compress, strategy, method
     integer(int64), intent(in), optional :: memory_bytes
     type(tailrace_product), intent(in), optional :: products(:)
     integer, intent(in), optional :: threads, when_full, on_failure, priority, writers, &
@@ -76,8 +76,9 @@ contains
     integer(c_int) :: status
     call make_output(self, comm%handle, products, when_full, on_failure, variables, priority, &
                      stall_budget, wait_limit_s, spill_folder, retry_s, fallback_path, format, &
-                     strategy, hints, writers, stripe_bytes, buffered_files, method, checksums, &
-                     series, stat, errmsg, servers=servers, folder=folder, memory_bytes=memory_bytes, &
+                     compress, strategy, hints, writers, stripe_bytes, buffered_files, method, &
+                     checksums, series, stat, errmsg, servers=servers, folder=folder, &
+                     memory_bytes=memory_bytes, &
                      transport=transport, threads=threads)
     if (c_associated(self%handle)) status = rank_of(comm, self%rank)
   end subroutine
@@ -104,15 +105,15 @@ contains
   !> a `name`, the session.
   subroutine make_output(self, owner, products, when_full, on_failure, variables, priority, &
                          stall_budget, wait_limit_s, spill_folder, retry_s, fallback_path, format, &
-                         strategy, hints, writers, stripe_bytes, buffered_files, method, &
+                         compress, strategy, hints, writers, stripe_bytes, buffered_files, method, &
                          checksums, series, stat, errmsg, servers, folder, memory_bytes, &
                          transport, threads, name)
     class(tailrace_output), intent(inout) :: self
     type(c_ptr), intent(in) :: owner
     type(tailrace_product), intent(in), optional :: products(:)
     character(len=*), intent(in), optional :: servers, folder, transport, spill_folder, &
-                                              fallback_path, format, strategy, method, series, &
-                                              name
+                                              fallback_path, format, compress, strategy, method, &
+                                              series, name
     integer(int64), intent(in), optional :: memory_bytes
     integer, intent(in), optional :: threads, when_full, on_failure, priority, writers, &
                                      stripe_bytes, buffered_files
@@ -125,7 +126,7 @@ contains
     type(c_texts), allocatable, target :: texts(:)
     type(c_product), allocatable, target :: given(:)
     character(kind=c_char, len=:), allocatable, target :: kind, place, way, disk, other, ending, &
-                                                          rule, moves, whole
+                                                          packing, rule, moves, whole
     integer(c_int) :: status
     integer :: p
     call self%destroy()
@@ -151,6 +152,7 @@ contains
     if (present(retry_s)) options%retry_s = retry_s
     call point_to(options%fallback_path, fallback_path, other)
     call point_to(options%format, format, ending)
+    call point_to(options%compress, compress, packing)
     if (present(variables)) options%variables = merge(1, 0, variables)
     call point_to(options%series, series, whole)
     if (present(products)) then

@@ -90,7 +90,7 @@ contains
   !> The rest as in `tailrace_output_options` of C. Collective over the compute ranks, blocking.
   subroutine open_output(self, name, output, products, when_full, on_failure, variables, priority, &
                          stall_budget, wait_limit_s, spill_folder, retry_s, fallback_path, format, &
-                         strategy, hints, writers, stripe_bytes, buffered_files, method, &
+                         compress, strategy, hints, writers, stripe_bytes, buffered_files, method, &
                          checksums, series, stat, errmsg)
     class(tailrace_session), intent(inout) :: self
     character(len=*), intent(in) :: name
@@ -100,8 +100,8 @@ contains
                                      buffered_files
     logical, intent(in), optional :: variables, checksums
     real(real64), intent(in), optional :: stall_budget, wait_limit_s, retry_s
-    character(len=*), intent(in), optional :: spill_folder, fallback_path, format, strategy, &
-                                              method, series
+    character(len=*), intent(in), optional :: spill_folder, fallback_path, format, compress, &
+                                              strategy, method, series
     type(tailrace_hints), intent(in), optional :: hints
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
@@ -109,8 +109,8 @@ contains
     integer(c_int) :: status
     call make_output(output, self%handle, products, when_full, on_failure, variables, priority, &
                      stall_budget, wait_limit_s, spill_folder, retry_s, fallback_path, format, &
-                     strategy, hints, writers, stripe_bytes, buffered_files, method, checksums, &
-                     series, stat, errmsg, name=name)
+                     compress, strategy, hints, writers, stripe_bytes, buffered_files, method, &
+                     checksums, series, stat, errmsg, name=name)
     if (.not. c_associated(output%handle)) return
     call self%comm(ranks)
     status = rank_of(ranks, output%rank)

@@ -109,6 +109,9 @@ void Contents::add(const std::string& name, nb::handle value, nb::handle layout,
   }
   contents_.variables.push_back({name, array.type, std::move(dims), &kept,
                                  memory_of(array, boxes, what), array.data, std::move(attributes)});
+  if (detailed == nullptr) return;
+  contents_.variables.back().compress =
+      Given<std::string>(detailed->compress).take(what + ", compress");
 }
 
 void Contents::take(const ContentsArguments& arguments, const Comm& comm) {

@@ -11,9 +11,9 @@
 
 namespace tailrace::python {
 
-/// A variable with a layout, dimensions or attributes of its own.
+/// A variable with a layout, dimensions, attributes or compression of its own.
 struct PyVariable {
-  nb::object array, layout, dims, attributes;
+  nb::object array, layout, dims, attributes, compress;
 };
 
 struct ContentsArguments {

@@ -119,6 +119,7 @@ constexpr Keyword keywords[] = {
     {"retry_s", plain<&Options::retry_s>},
     {"fallback_path", as_path<&Options::fallback_path>},
     {"format", plain<&Options::format>},
+    {"compress", plain<&Options::compress>},
     {"variables", plain<&Options::variables>},
     {"products", [](Options& options, std::string_view, nb::handle given,
                     nb::list&) { options.products = products_of(given); }},

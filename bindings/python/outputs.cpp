@@ -132,7 +132,7 @@ class PyOutput final : private Callables, public Held<Output> {
   "checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = "     \
   "0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str "   \
   "= 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = "     \
-  "'auto', variables: bool = True, products: "                                                     \
+  "'auto', compress: str = '', variables: bool = True, products: "                                 \
   "collections.abc.Sequence[tailrace.product.Product] = (), series: str | os.PathLike[str] = '', " \
   "trace: Trace | None = None"
 
@@ -171,13 +171,15 @@ constexpr const char* output_doc =
 void bind_output(nb::module_& module) {
   nb::class_<PyVariable>(module, "Variable",
                          "An array of a file with what is its own: layout, names of its axes,\n"
-                         "attributes.")
-      .def(nb::init<nb::object, nb::object, nb::object, nb::object>(), nb::arg("array").none(),
-           nb::arg("layout").none() = nb::none(), nb::arg("dims").none() = nb::none(),
-           nb::arg("attributes").none() = nb::none(),
+                         "attributes, how it is compressed (as `Output` has it; \"none\": not).")
+      .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object>(),
+           nb::arg("array").none(), nb::arg("layout").none() = nb::none(),
+           nb::arg("dims").none() = nb::none(), nb::arg("attributes").none() = nb::none(),
+           nb::arg("compress").none() = "",
            nb::sig("def __init__(self, array: typing.Any, layout: Layout | None = None, dims: "
                    "collections.abc.Sequence[str] | None = None, attributes: "
-                   "collections.abc.Mapping[str, typing.Any] | None = None) -> None"));
+                   "collections.abc.Mapping[str, typing.Any] | None = None, compress: str = '') "
+                   "-> None"));
   nb::class_<PyOutput> bound(module, "Output", output_doc);
   bound
       .def(

@@ -12,6 +12,7 @@
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
+#include "server/step_file.hpp"
 
 namespace tailrace {
 namespace {
@@ -67,6 +68,9 @@ WriteResult Output::State::write(const std::string& path, const FileContents& gi
   auto problem = store::check_contents(contents, comm_.rank(), comm_.num_ranks());
   if (!problem && path.empty()) {
     problem = Error(Errc::invalid_input, who() + ": the path is empty");
+  }
+  if (!problem) {
+    problem = failure_of([&] { server::check_compression(options_, path, contents); });
   }
   if (!problem && series_) problem = series_->check(path, contents);
   bool fits = false;

@@ -7,6 +7,7 @@
 
 #include "core/bytes.hpp"
 #include "core/round_up.hpp"
+#include "server/formats/compressors.hpp"
 #include "store/write_plan.hpp"
 #include "tailrace/more/hints.hpp"
 
@@ -22,7 +23,7 @@ template <class Bytes>
 static void travel(Bytes& bytes, OutputOptions& options) {
   bytes(options.priority, options.on_failure, options.fallback_path, options.retry_s,
         options.format, options.variables, options.stripe_bytes, options.checksums,
-        options.products, options.series);
+        options.compress, options.products, options.series);
   auto hints = options.hints.pairs();
   bytes(hints);
   if constexpr (Bytes::reads) {
@@ -39,18 +40,21 @@ namespace server {
 
 template <class Bytes>
 static void travel(Bytes& bytes, Field& field) {
-  bytes(field.name, field.type, field.dims, field.extents, field.attributes);
+  bytes(field.name, field.type, field.dims, field.extents, field.attributes, field.compress);
 }
 
 template <class Bytes>
 static void travel(Bytes& bytes, Description& description) {
   auto& step = description.step;
   bytes(description.stream, description.options, step.path, step.step, step.number,
-        step.coordinates, step.attributes, step.scales, step.group_attributes, step.fields);
+        step.coordinates, step.attributes, step.scales, step.group_attributes, step.fields,
+        step.encoding);
 }
 
-Step bare_step(const std::string& path, std::int64_t number, const FileContents& contents) {
+Step bare_step(const OutputOptions& options, const std::string& path, std::int64_t number,
+               const FileContents& contents) {
   Step step;
+  step.encoding = parse_compress(options.compress);
   step.path = path;
   step.step = contents.step;
   step.number = number;
@@ -64,6 +68,7 @@ Step bare_step(const std::string& path, std::int64_t number, const FileContents&
                            variable.dims,
                            variable.layout->global_extents(),
                            variable.attributes,
+                           variable.compress,
                            {}});
   }
   return step;
@@ -72,7 +77,7 @@ Step bare_step(const std::string& path, std::int64_t number, const FileContents&
 std::vector<std::byte> to_bytes(const std::string& stream, const OutputOptions& options,
                                 const std::string& path, std::int64_t number,
                                 const FileContents& contents, bool lowered) {
-  Description description{stream, options, bare_step(path, number, contents)};
+  Description description{stream, options, bare_step(options, path, number, contents)};
   for (auto& field : description.step.fields) {
     if (lowered && field.type == ItemType::float64) field.type = ItemType::float32;
   }

@@ -78,7 +78,8 @@ struct Description {
 };
 
 /// The step of `contents`, without parts. Local.
-Step bare_step(const std::string& path, std::int64_t number, const FileContents& contents);
+Step bare_step(const OutputOptions& options, const std::string& path, std::int64_t number,
+               const FileContents& contents);
 
 /// Plain bytes and back. Local.
 std::vector<std::byte> to_bytes(const std::string& stream, const OutputOptions& options,

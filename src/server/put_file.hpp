@@ -47,7 +47,7 @@ class PutFile : public StepFile {
   };
   PutFile(Setting setting, const std::string& path, std::int64_t step);
 
-  Message needs() const override { return {}; }
+  Message needs() override { return {}; }
   Message lay_out(std::span<const Message> needs_of_servers) override;
   void place(const Message& layout) override;
   void write() override { setting_.task.write(); }

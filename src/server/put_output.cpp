@@ -17,6 +17,7 @@
 #include "core/say.hpp"
 #include "layout/holes.hpp"
 #include "move/strided_copy.hpp"
+#include "server/formats/compressors.hpp"
 #include "server/node_group.hpp"
 #include "server/packet.hpp"
 #include "store/attribute_values.hpp"
@@ -102,13 +103,19 @@ int PutOutput::num_slots(bool lowered) const {
   return options_.buffered_files + (lowered ? 1 : 0);
 }
 
-bool PutOutput::is_plain(const std::string& path) const {
+bool PutOutput::is_plain(const std::string& path, const FileContents& contents) const {
+  if (!parse_compress(options_.compress).empty() ||
+      std::ranges::any_of(contents.variables, [](const Variable& variable) {
+        return !parse_compress(variable.compress).empty();
+      })) {
+    return false;
+  }
   return std::string_view(find_format(options_.format, path).name) == "hdf5";
 }
 
-// Products and stores of chunks are made of whole rows.
-bool PutOutput::wants_rows(const std::string& path) const {
-  return !options_.products.empty() || !is_plain(path);
+// Products and chunks are made of whole rows.
+bool PutOutput::wants_rows(const std::string& path, const FileContents& contents) const {
+  return !options_.products.empty() || !is_plain(path, contents);
 }
 
 // What goes wrong before a step has been taken is thrown by the call, unless more is to be tried,
@@ -130,7 +137,8 @@ bool PutOutput::reserve(bool lowered) {
 }
 
 void PutOutput::vote_more(const std::string& path, const FileContents& contents, Votes& votes) {
-  if (comm_.rank() == 0) votes[Vote::plan] = plans_.find(absolute_path(path), wants_rows(path));
+  if (comm_.rank() == 0)
+    votes[Vote::plan] = plans_.find(absolute_path(path), wants_rows(path, contents));
   unchanged_ = true;
   votes[Vote::unchanged] = last_route_ && last_route_->fits(contents, comm_.rank()) ? 1 : 0;
 }
@@ -177,8 +185,8 @@ void PutOutput::tell_holes(const FileContents& contents) {
   }
 }
 
-std::int64_t PutOutput::make_plan(const std::string& path) {
-  const auto number = plans_.make(absolute_path(path), wants_rows(path));
+std::int64_t PutOutput::make_plan(const std::string& path, bool rows) {
+  const auto number = plans_.make(absolute_path(path), rows);
   std::erase_if(routes_, [&](const auto& route) { return route->plan_number() < plans_.oldest(); });
   if (last_route_ && last_route_->plan_number() < plans_.oldest()) last_route_.reset();
   shapes_known_ = false;
@@ -210,8 +218,13 @@ PutOutput::Writers& PutOutput::writers_of(const WritePlan& plan) {
       writers.products = std::make_unique<NodeGroup>(part, name);
       writers.files = std::make_unique<NodeGroup>(part, name);
     }
-  } catch (const AgreedError&) {  // there is no shared memory
+  } catch (const AgreedError& error) {
     writers.products.reset();
+    if (part.rank() == 0) {
+      say(LogLevel::warning,
+          fmt::format("{}: those who write agree by messages, without shared memory ({})", who(),
+                      error.what()));
+    }
   }
   if (!writers.products) {
     writers.relay = std::make_unique<MpiRelay>(part, name, nullptr);
@@ -224,7 +237,7 @@ PutOutput::Writers& PutOutput::writers_of(const WritePlan& plan) {
 // `unchanged`: the shapes are those of `last_route_` on all ranks.
 std::shared_ptr<Route> PutOutput::route_for(const std::string& path, const FileContents& contents,
                                             bool unchanged) {
-  const auto number = plan_ >= 0 ? plan_ : make_plan(path);
+  const auto number = plan_ >= 0 ? plan_ : make_plan(path, wants_rows(path, contents));
   if (unchanged && last_route_ && last_route_->plan_number() == number) return last_route_;
   if (!shapes_known_) agree_on_routes(contents);
   shapes_known_ = false;
@@ -314,7 +327,7 @@ bool PutOutput::lay_out(PutFile& file, const FileContents& contents) {
 /// The step of `contents` with the parts that this rank has of it in slot `place`.
 Step PutOutput::step_in_slot(const std::string& path, const FileContents& contents,
                              std::int64_t number, const Route& route, int place) const {
-  Step step = bare_step(path, number, contents);
+  Step step = bare_step(options_, path, number, contents);
   const auto* memory = staging_.slot(comm_.rank(), place);
   for (std::size_t v = 0; v < step.fields.size(); ++v) {
     for (const auto& part : route.parts()[v]) {
@@ -346,13 +359,14 @@ void PutOutput::put(const std::string& path, const FileContents& contents, std::
                            .trace = trace_};
   if (writers.has_me) {
     setting.slot = staging_.slot(comm_.rank(), place);
-    if (wants_rows(path) || !throws_at_once()) {
+    if (wants_rows(path, contents) || !throws_at_once()) {
       setting.step =
           std::make_shared<const Step>(step_in_slot(whole_path, contents, number, *route, place));
     }
   }
   std::unique_ptr<PutFile> file;
-  if (options_.variables && is_plain(path)) {
+  const bool plain = is_plain(path, contents);
+  if (options_.variables && plain) {
     if (comm_.rank() == 0) plans_.show(whole_path, route->plan_number());
     file = std::make_unique<PutFile>(setting, path, contents.step);
     if (!lay_out(*file, contents)) file.reset();
@@ -374,12 +388,12 @@ void PutOutput::put(const std::string& path, const FileContents& contents, std::
   const double copied_s = now_s();
   statistics_.copy_s += copied_s - start_s;
   if (!writers.has_me) return;
-  start_job(slot, writers, setting, std::move(file), contents.step, start_s);
+  start_job(slot, writers, setting, plain, std::move(file), contents.step, start_s);
   if (!setting_.in_background) statistics_.end_s += now_s() - copied_s;
 }
 
 // What is in `slot` is written, at once or by threads of this rank.
-void PutOutput::start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting,
+void PutOutput::start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting, bool plain,
                           std::unique_ptr<PutFile> file, std::int64_t step, double handed_s) {
   const auto job = std::make_shared<Job>();
   job->options = &options_;
@@ -389,7 +403,7 @@ void PutOutput::start_job(Slot& slot, Writers& writers, const PutFile::Setting& 
   job->number = slot.number;
   job->handed_s = handed_s;
   if (!options_.products.empty()) job->step = *setting.step;
-  if (options_.variables && is_plain(slot.path)) {
+  if (options_.variables && plain) {
     const auto make = [setting, step](const std::string& to) {
       return std::make_unique<PutFile>(setting, to, step);
     };
@@ -484,7 +498,8 @@ void PutOutput::bring_back() {
       from += variable.layout->num_items(comm_.rank()) * item_bytes(variable.type);
     }
     plan_ = largest_on_all(
-        comm_, comm_.rank() == 0 ? plans_.find(spilled.path, wants_rows(spilled.path)) : -1);
+        comm_,
+        comm_.rank() == 0 ? plans_.find(spilled.path, wants_rows(spilled.path, contents)) : -1);
     shapes_known_ = false;
     put(spilled.path, contents, spilled.number, false, route_for(spilled.path, contents, false));
   }

@@ -79,10 +79,10 @@ class PutOutput final : public Output::State {
   void leave() noexcept override { finish_or_say(); }
 
   int num_slots(bool lowered) const;
-  std::int64_t make_plan(const std::string& path);
+  std::int64_t make_plan(const std::string& path, bool rows);
   Writers& writers_of(const store::WritePlan& plan);
-  bool is_plain(const std::string& path) const;
-  bool wants_rows(const std::string& path) const;
+  bool is_plain(const std::string& path, const FileContents& contents) const;
+  bool wants_rows(const std::string& path, const FileContents& contents) const;
   bool throws_at_once() const;
   void agree_on_routes(const FileContents& contents);
   std::shared_ptr<store::Route> route_for(const std::string& path, const FileContents& contents,
@@ -97,7 +97,7 @@ class PutOutput final : public Output::State {
   bool lay_out(PutFile& file, const FileContents& contents);
   Step step_in_slot(const std::string& path, const FileContents& contents, std::int64_t number,
                     const store::Route& route, int place) const;
-  void start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting,
+  void start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting, bool plain,
                  std::unique_ptr<PutFile> file, std::int64_t step, double handed_s);
   void bring_back();
 

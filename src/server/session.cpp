@@ -21,6 +21,7 @@
 #include "core/worker.hpp"
 #include "server/absolute_options.hpp"
 #include "server/client.hpp"
+#include "server/formats/compressors.hpp"
 #include "server/group.hpp"
 #include "server/output_state.hpp"
 #include "server/pipeline/pipeline.hpp"
@@ -350,6 +351,7 @@ std::shared_ptr<Output::State> Session::State::open(const std::string& name,
     // Errors now rather than on the servers; tailrace-server has no functions.
     const Overflow check(its_options);
     find_format(its_options.format, "x.h5");
+    parse_compress(its_options.compress);
     const bool has_functions =
         team().kind != Team::Kind::process || !options.server_program.empty();
     const Pipeline products(its_options.products,

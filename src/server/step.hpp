@@ -28,6 +28,7 @@ struct Field {
   std::vector<std::string> dims;  ///< names of the axes
   Index extents{};                ///< global; as many as `dims`
   Attributes attributes;
+  std::string compress;  ///< as in `Variable`
   std::vector<FieldPart> parts;
 
   int num_dims() const { return static_cast<int>(dims.size()); }
@@ -44,8 +45,8 @@ struct Step {
   bool scales = true;  ///< this and the next as in `FileContents`
   std::vector<std::pair<std::string, Attributes>> group_attributes;
   std::vector<Field> fields;
-  /// How the file is to be encoded, e.g. {"codec", "zstd"}, {"level", "3"}; formats say what they
-  /// know, and refuse what they do not.
+  /// How the file is to be encoded, e.g. {"codec", "zstd"}, {"level", "3"}, but for fields that say
+  /// it themselves; formats refuse what they do not know.
   std::vector<std::pair<std::string, std::string>> encoding;
   /// Keeps the bytes of all parts alive.
   std::vector<std::shared_ptr<const void>> memory;

@@ -9,6 +9,7 @@
 
 #include "server/step.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/file_contents.hpp"
 #include "tailrace/more/output_options.hpp"
 
 namespace tailrace::server {
@@ -24,16 +25,18 @@ struct FileSettings {
 using Message = std::vector<std::byte>;
 
 /// One server's part of one file. Without MPI; each call may come from another thread, never two at
-/// once. Calls, in order: `needs` (all servers), `lay_out` (leader), `place` (all), `write` (all),
-/// then on the leader `commit` once all have written, with what all have `kept` for it, or
-/// `discard` if one failed. Failures are
-/// `Error(Errc::io)` with errno, path and step. Nothing has the final name before `commit`, and
-/// `commit` returns when the file is safe on disk.
+/// once. Calls, in order: `needs` (all servers), `lay_out` (leader), `place` (all), these three as
+/// often as `rounds` says, `write` (all), then on the leader `commit` once all have written, with
+/// what all have `kept` for it, or `discard` if one failed. Failures are `Error(Errc::io)` with
+/// errno, path and step. Nothing has the final name before `commit`, and `commit` returns when the
+/// file is safe on disk.
 class StepFile {
  public:
   virtual ~StepFile() = default;
+  /// More than one where the places in the file depend on what its bytes become. The same on all.
+  virtual int rounds() const { return 1; }
   /// What the leader must know about this server's part.
-  virtual Message needs() const = 0;
+  virtual Message needs() = 0;
   /// Leader: makes the unfinished file; `needs` of all servers in their order. Returns what all
   /// must know.
   virtual Message lay_out(std::span<const Message> needs_of_servers) = 0;
@@ -62,6 +65,11 @@ std::span<const Format> format_table();
 /// The format called `name`, or of `path`'s suffix if `name` is "auto" (hdf5 if no suffix fits).
 /// Throws `Errc::invalid_input` listing the names. Local.
 const Format& find_format(const std::string& name, const std::string& path);
+
+/// Throws `Errc::invalid_input` if `compress` of the options or of a variable is wrong, or the
+/// format of a file at `path` cannot have it. Local.
+void check_compression(const OutputOptions& options, const std::string& path,
+                       const FileContents& contents);
 
 // The `make` of each line of `format_table()`.
 std::unique_ptr<StepFile> make_hdf5(Step step, const FileSettings& settings, int server,

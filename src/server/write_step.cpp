@@ -102,11 +102,14 @@ Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, cons
   try {
     std::optional<Message> layout;
     if (!file) {
-      const auto needs = run_on_all(group, [&] {
-        file = make(path);
-        return file->needs();
-      });
-      layout = run_on_all(group, [&] { return leads ? file->lay_out(needs) : Message(); })[0];
+      for (int round = 0; !file || round < file->rounds(); ++round) {
+        const auto needs = run_on_all(group, [&] {
+          if (!file) file = make(path);
+          if (layout) file->place(*layout);
+          return file->needs();
+        });
+        layout = run_on_all(group, [&] { return leads ? file->lay_out(needs) : Message(); })[0];
+      }
     }
     const auto written = run_on_all(group, [&] {
       if (layout) file->place(*layout);

@@ -198,6 +198,7 @@ void keep(Variable& kept, const Variable& given) {
   kept.memory = given.memory;
   kept.data = given.data;
   kept.form = given.form;
+  kept.compress = given.compress;
   keep(kept.attributes, given.attributes);
 }
 
@@ -372,6 +373,7 @@ std::uint64_t digest_of_details(const FileContents& contents) {
   for (const auto& coordinate : contents.coordinates) digest += digest_of(coordinate);
   for (const auto& variable : contents.variables) {
     digest = add_to_digest(digest, digest_of(variable.attributes));
+    digest = add_to_digest(digest, std::hash<std::string>{}(variable.compress));
     for (const auto& dim : variable.dims) {
       digest = add_to_digest(digest, std::hash<std::string>{}(dim));
     }
@@ -418,6 +420,7 @@ std::map<std::string, std::string> describe_details(const FileContents& contents
   for (const auto& variable : contents.variables) {
     const auto of = "variable " + variable.name;
     lines["the axes of " + of] = fmt::format("{}", fmt::join(variable.dims, ", "));
+    lines["the compression of " + of] = variable.compress;
     add(of, variable.attributes);
   }
   for (const auto& [name, attributes] : contents.group_attributes) add("group " + name, attributes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HDF5 writes the metadata into a sparse file in memory (/dev/shm). The datasets' space is
-// allocated last and hardly written, so it stays a hole; what is not a hole is the metadata.
+// HDF5 writes the metadata into memory, by a file driver (image_driver.hpp). The datasets' space is
+// allocated last; what HDF5 writes there is dropped.
 #include "store/file_image.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 #include "store/attribute_values.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/image_driver.hpp"
 #include "store/item_convert.hpp"
-#include "store/memory_file.hpp"
 #include "store/piece_folder.hpp"
 
 namespace tailrace::store {
@@ -29,22 +29,36 @@ void set_object_options(hid_t create) {
   check_hdf5(H5Pset_obj_track_times(create, false), "set times");
 }
 
-Hdf5Handle create_file(const std::string& path, const ImageSetting& setting) {
+// From so many chunks on, HDF5's newer index of chunks (fixed arrays, of HDF5 1.10) is worth that
+// programs of HDF5 1.8 cannot read the file: it is a quarter as large.
+constexpr std::size_t many_chunks = 16384;
+
+bool has_many_chunks(const ImageSetting& setting) {
+  return setting.chunked != nullptr && std::ranges::any_of(*setting.chunked, [](const auto& one) {
+           return one.chunks.size() >= many_chunks;
+         });
+}
+
+Hdf5Handle create_file(ImageFile& memory, const ImageSetting& setting) {
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file access list");
-  constexpr hsize_t page = 4096;
-  const auto alignment = std::max(page, static_cast<hsize_t>(setting.alignment));
-  const auto threshold = std::max(page, static_cast<hsize_t>(setting.stripe_bytes));
-  check_hdf5(H5Pset_alignment(access.id(), threshold, alignment), "set alignment");
+  memory.use(access.id());
+  if (setting.chunked == nullptr) {
+    constexpr hsize_t page = 4096;
+    const auto alignment = std::max(page, static_cast<hsize_t>(setting.alignment));
+    const auto threshold = std::max(page, static_cast<hsize_t>(setting.stripe_bytes));
+    check_hdf5(H5Pset_alignment(access.id(), threshold, alignment), "set alignment");
+  }
   check_hdf5(H5Pset_sieve_buf_size(access.id(), 0), "set sieve buffer");
   // Version 1.8 of the format: headers carry checksums, and every reader of today knows it. Virtual
   // datasets came with 1.10.
-  const auto version = setting.sources == nullptr ? H5F_LIBVER_V18 : H5F_LIBVER_V110;
+  const bool newer = setting.sources != nullptr || has_many_chunks(setting);
+  const auto version = newer ? H5F_LIBVER_V110 : H5F_LIBVER_V18;
   check_hdf5(H5Pset_libver_bounds(access.id(), version, version), "set version");
   const Hdf5Handle create(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "file creation list");
   set_object_options(create.id());
   const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
   check_hdf5(H5Pset_link_creation_order(create.id(), order), "set link order");
-  return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, create.id(), access.id()), H5Fclose,
+  return {H5Fcreate("image", H5F_ACC_TRUNC, create.id(), access.id()), H5Fclose,
           "create the file image"};
 }
 
@@ -75,6 +89,26 @@ Hdf5Handle create_dataset(hid_t parent, const std::string& name, const Space& sh
   const auto create = creation_list(shape);
   check_hdf5(H5Pset_layout(create.id(), H5D_CONTIGUOUS), "set layout");
   check_hdf5(H5Pset_alloc_time(create.id(), H5D_ALLOC_TIME_LATE), "set allocation time");
+  return {H5Dcreate2(parent, name.c_str(), shape.type, space.id(), H5P_DEFAULT, create.id(),
+                     H5P_DEFAULT),
+          H5Dclose, "create dataset " + name};
+}
+
+// Items in no chunk read as the fill value, which is 0 if there is none.
+Hdf5Handle create_chunked_dataset(hid_t parent, const std::string& name, const Space& shape,
+                                  const ChunkedDataset& chunked) {
+  const auto space = make_space(shape.extents, name);
+  const auto create = creation_list(shape);
+  check_hdf5(H5Pset_fill_time(create.id(), H5D_FILL_TIME_ALLOC), "set fill time");
+  const std::vector<hsize_t> chunk(chunked.extents.begin(),
+                                   chunked.extents.begin() + std::ssize(shape.extents));
+  check_hdf5(H5Pset_chunk(create.id(), static_cast<int>(chunk.size()), chunk.data()),
+             "set chunks of " + name);
+  for (const auto& filter : chunked.filters) {
+    check_hdf5(H5Pset_filter(create.id(), filter.number, H5Z_FLAG_OPTIONAL, filter.settings.size(),
+                             filter.settings.data()),
+               "set a filter of " + name);
+  }
   return {H5Dcreate2(parent, name.c_str(), shape.type, space.id(), H5P_DEFAULT, create.id(),
                      H5P_DEFAULT),
           H5Dclose, "create dataset " + name};
@@ -195,6 +229,8 @@ struct Unplaced {
   Hdf5Handle dataset;
   std::ptrdiff_t bytes;
   std::ptrdiff_t* offset;
+  const ChunkedDataset* chunked = nullptr;
+  std::vector<std::ptrdiff_t>* chunk_offsets = nullptr;
 };
 
 std::vector<hsize_t> extents_of(const Variable& variable) {
@@ -248,6 +284,14 @@ void add_variables(hid_t file, const FileContents& contents, const ImageSetting&
       continue;
     }
     const Box whole{variable.layout->num_dims(), {}, variable.layout->global_extents()};
+    if (setting.chunked != nullptr) {
+      const auto& chunked = (*setting.chunked)[v];
+      unplaced.push_back(
+          {add_variable(file, variable, create_chunked_dataset(file, variable.name, shape, chunked),
+                        scales),
+           0, &image.data_offsets[v], &chunked, &image.chunk_offsets[v]});
+      continue;
+    }
     unplaced.push_back(
         {add_variable(file, variable, create_dataset(file, variable.name, shape), scales),
          whole.num_items() * item_bytes(variable.type), &image.data_offsets[v]});
@@ -322,11 +366,32 @@ void allocate(const Unplaced& one) {
   *one.offset = static_cast<std::ptrdiff_t>(H5Dget_offset(one.dataset.id()));
 }
 
-void allocate_all(const std::vector<Unplaced>& unplaced, const ImageSetting& setting) {
+// HDF5 writes a chunk where it has found room for it, so that is where it lies.
+void allocate_chunks(const Unplaced& one, ImageFile& memory) {
+  const std::byte unused{};
+  memory.take_dropped();
+  for (const auto& chunk : one.chunked->chunks) {
+    std::array<hsize_t, max_dims> start{};
+    std::ranges::copy(chunk.start, start.begin());
+    check_hdf5(H5Dwrite_chunk(one.dataset.id(), H5P_DEFAULT, chunk.skipped_filters, start.data(),
+                              static_cast<std::size_t>(chunk.bytes), &unused),
+               "place a chunk");
+  }
+  for (const auto& range : memory.take_dropped()) one.chunk_offsets->push_back(range.start);
+  if (one.chunk_offsets->size() != one.chunked->chunks.size()) {
+    throw Error(Errc::internal, "HDF5 has not placed each chunk by itself");
+  }
+}
+
+void allocate_all(const std::vector<Unplaced>& unplaced, const ImageSetting& setting,
+                  ImageFile& memory) {
   for (const bool large : {false, true}) {
     for (const auto& one : unplaced) {
       if ((one.bytes >= setting.stripe_bytes) == large && one.bytes > 0) allocate(one);
     }
+  }
+  for (const auto& one : unplaced) {
+    if (one.chunked != nullptr) allocate_chunks(one, memory);
   }
 }
 
@@ -334,6 +399,10 @@ std::vector<Range> data_ranges(const std::vector<Unplaced>& placed) {
   std::vector<Range> ranges;
   for (const auto& one : placed) {
     if (*one.offset >= 0) ranges.push_back({*one.offset, one.bytes});
+    if (one.chunked == nullptr) continue;
+    for (std::size_t c = 0; c < one.chunk_offsets->size(); ++c) {
+      ranges.push_back({(*one.chunk_offsets)[c], one.chunked->chunks[c].bytes});
+    }
   }
   std::ranges::sort(ranges, {}, &Range::start);
   return ranges;
@@ -345,21 +414,26 @@ void build(const ImageSetting& setting, std::size_t num_datasets, FileImage& ima
   image.extents.clear();
   image.bytes.clear();
   image.data_offsets.assign(num_datasets, -1);
+  image.chunk_offsets.assign(num_datasets, {});
   image.table_offset = -1;
   image.box_table_offset = -1;
   const QuietHdf5 quiet;
-  MemoryFile memory;
+  ImageFile memory;
   std::vector<Range> ranges;
   {
-    const auto file = create_file(memory.path(), setting);
-    memory.remove();
+    const auto file = create_file(memory, setting);
     std::vector<Unplaced> unplaced;
     fill(file.id(), unplaced);
-    allocate_all(unplaced, setting);
+    const auto flush = [&] {
+      check_hdf5(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "flush the file image");
+    };
+    flush();  // coordinates; and what refers to scales, which HDF5 takes for data
+    memory.keep_data(false);
+    allocate_all(unplaced, setting, memory);
     ranges = data_ranges(unplaced);
-    check_hdf5(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "flush the file image");
+    flush();
   }
-  take_metadata(memory.fd(), ranges, image);
+  memory.take_metadata(ranges, image);
   add_header_seal(setting.stripe_bytes, image);
   if (image.table_offset >= 0) add_header_row(ranges, setting.table_rows, num_datasets, image);
 }

@@ -49,6 +49,8 @@ struct FileImage {
   std::vector<Extent> extents;
   std::vector<std::byte> bytes;
   std::vector<std::ptrdiff_t> data_offsets;  ///< of each dataset; -1 if it has no items
+  /// Of each dataset, where its chunks lie, in their order; none of those without chunks.
+  std::vector<std::vector<std::ptrdiff_t>> chunk_offsets;
   std::ptrdiff_t table_offset = -1;
   std::ptrdiff_t box_table_offset = -1;
   std::ptrdiff_t total_bytes = 0;
@@ -68,6 +70,28 @@ struct PieceSource {
   std::string dataset;  ///< of the piece file, as large as the box
 };
 
+/// A step of packing a chunk that readers undo: the number of a filter of HDF5 and its settings.
+struct ChunkFilter {
+  int number = 0;
+  std::vector<unsigned> settings = {};
+};
+
+/// A dataset that is cut into chunks, each packed by itself.
+struct ChunkedDataset {
+  /// A packed chunk; where items begin in the dataset, and its size.
+  struct Chunk {
+    Index start{};
+    std::ptrdiff_t bytes = 0;
+    /// A bit for each filter that was not applied.
+    std::uint32_t skipped_filters = 0;
+  };
+  Index extents{};  ///< of a chunk
+  std::vector<ChunkFilter> filters = {};
+  /// In the order in which they are to lie in the file. Chunks that are not among them read as the
+  /// fill value.
+  std::vector<Chunk> chunks = {};
+};
+
 /// How to lay a file out.
 struct ImageSetting {
   std::ptrdiff_t alignment = 0;  ///< datasets of at least a stripe start at multiples of it
@@ -76,13 +100,16 @@ struct ImageSetting {
   std::ptrdiff_t box_rows = -1;    ///< of the table of boxes; -1: there is none
   /// Of each variable; null: the data lies in this file.
   const std::vector<std::vector<PieceSource>>* sources = nullptr;
+  /// Of each variable; null: the data is contiguous.
+  const std::vector<ChunkedDataset>* chunked = nullptr;
   std::string path = {};  ///< of the file, which names its pieces
   int generation = 0;     ///< of the pieces
 };
 
 /// Lays out a file with the HDF5 library in memory: no disk is touched, so that it takes the same
 /// short time however busy the disk is. All metadata and small datasets come first, then the large
-/// datasets, so that nothing shares a stripe with them. Local.
+/// datasets, so that nothing shares a stripe with them. Chunks follow each other without gaps but
+/// for HDF5's index of them. Local.
 void build_image(const FileContents& contents, const ImageSetting& setting, FileImage& image);
 
 /// The same for a piece file: plain datasets and their checksums. Local.

@@ -16,7 +16,7 @@
 #include "core/system_call.hpp"
 #include "file/settings.hpp"
 #include "store/dataset_reader.hpp"
-#include "store/memory_file.hpp"
+#include "store/file_hash.hpp"
 #include "store/read_plan.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/agreed_error.hpp"

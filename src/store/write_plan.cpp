@@ -113,11 +113,15 @@ Range share_of_writer(const Index& extents, int num_dims, std::ptrdiff_t item_by
   // Steps that go in single precision have the same shares as others.
   auto row_bytes = item_bytes == 8 ? 4 : item_bytes;
   for (std::size_t d = 1; d < static_cast<std::size_t>(num_dims); ++d) row_bytes *= extents[d];
-  if (row_bytes == 0 || stripe_bytes == 0) return split_evenly(extents[0], num_writers, writer);
-  // Rows that are whole stripes.
-  const auto unit = stripe_bytes / std::gcd(row_bytes, stripe_bytes);
+  // Rows that are whole stripes; or else multiples of a power of two, of which chunks can be made.
+  std::ptrdiff_t unit = 1;
+  if (row_bytes > 0 && stripe_bytes > 0) unit = stripe_bytes / std::gcd(row_bytes, stripe_bytes);
+  if (divide_up(extents[0], unit) < least_units * num_writers || unit == 1) {
+    constexpr std::ptrdiff_t more_units = 16;
+    unit = 1;
+    while (2 * unit * more_units * num_writers <= extents[0]) unit *= 2;
+  }
   const auto units = divide_up(extents[0], unit);
-  if (units < least_units * num_writers) return split_evenly(extents[0], num_writers, writer);
   const auto mine = split_evenly(units, num_writers, writer);
   const auto start = mine.start * unit;
   return {start, std::min(extents[0], mine.end() * unit) - start};

@@ -54,6 +54,7 @@ class Options:
     folder: Path = Path("bench-output")  # where files are written
     cache: Path = Path("build/bench-cache")  # planning records of other libraries
     throttle: str = ""  # bytes per second of a slowed disk; "" = the disk as it is
+    compress: str = ""  # how files of `output` are compressed, e.g. "deflate:1"
     steps: int = 4
     compute_s: float = 0.7
     compute: str = "work"  # or "sleep"

@@ -6,6 +6,10 @@ The driver runs all in turn with the same work, and measures within each run wha
 copy in memory and a plain write to a new file, flushed, by the page cache or past it, whichever is
 faster; both are measured between the runs.
 
+With ``--compress`` the field is one that compresses, and two more take part: hidden output that
+compresses it, and rank 0 that gathers it and writes it through HDF5's own filters. `stored` is what
+the file has of the field's bytes.
+
 With ``--throttle`` the files go to a slow disk in memory that is set up before and removed
 afterwards (root needed).
 """
@@ -40,6 +44,7 @@ def entries(options: Options) -> list[Entry]:
                     compute=options.compute,
                     compute_s=options.compute_s,
                     folder=options.folder.resolve(),
+                    compress=options.compress,
                 )
                 name = f"{shape} data, {ranks} ranks"
                 found.append(Entry("run", name, True, parallel(ranks, program, words)))
@@ -75,5 +80,7 @@ def finish(measured: Measured, _options: Options) -> None:
         cost, spread = row.get("cost_fraction"), row.get("cost_spread")
         if cost is not None and spread is not None:
             row["cost_within"] = f"{100 * cost:.1f} ± {100 * spread:.1f} %"
+        if row.get("writer_cpu_s") and row.get("stored"):
+            row["core_mb_per_s"] = row["bytes_per_step"] / row["writer_cpu_s"] / 1e6
         if base is not None:
             row["loop_overhead"] = (row["median_s"] - row["drain_s"]) / base["median_s"]

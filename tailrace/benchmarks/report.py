@@ -31,6 +31,8 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "seen_s": ("seen/step [s]", "{:.3f}"),
     "drain_s": ("drain [s]", "{:.3f}"),
     "cost_within": ("cost within", "{}"),
+    "stored": ("stored", "{:.3f}"),
+    "core_mb_per_s": ("MB/s of a core", "{:.0f}"),
     "overhead": ("x no output", "{:.3f}"),
     "loop_overhead": ("less drain", "{:.3f}"),
     "checkpoint_share": ("cost between two", "{:.2%}"),

@@ -136,6 +136,7 @@ def output(
     steps: Steps = 4,
     compute_s: ComputeS = 0.7,
     compute: ComputeOption = Compute.work,
+    compress: Annotated[str, option("Also write compressed, as deflate:1.", metavar="TEXT")] = "",
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
@@ -152,6 +153,7 @@ def output(
         steps=steps,
         compute_s=compute_s,
         compute=compute.value,
+        compress=compress,
     )
     measure_bench("output", options, json)
 

@@ -39,7 +39,8 @@ GOOD = {
     "offset": "0", "num_boxes": "1", "boxes": "&good_box", "box": "&good_box", "num_runs": "1",
     "offsets": "offsets", "access": "TAILRACE_FILE_UPDATE", "data": "source", "step": "3",
     "type": "TAILRACE_FLOAT64", "dims": "names", "values": "source", "num_values": "6",
-    "value": "1", "name": '"u"', "of": '"u"', "path": "path", "level": "TAILRACE_LOG_INFO",
+    "value": "1", "name": '"u"', "how": '"deflate:1"', "of": '"u"',
+    "path": "path", "level": "TAILRACE_LOG_INFO",
     "handler": "quiet", "user": "NULL", "num_writers": "1", "writers": "writers",
     "tailrace_layout_cyclic_domains.stripe_bytes": "64", "stripe_bytes": "0", "file_offset": "0",
     "n": "8", "order": "order", "axes": "order", "num_axes": "2", "halo": "halo",
@@ -130,7 +131,7 @@ ALLOWED = (
     r".*\.(memory|from_memory|to_memory|options|hints|trace|why|settings|of|halo|order|handler|user"
     r"|task|checksum): NULL",
     r".*options\.(method|row_method|kernel|strategy|target|servers|placement|transport|progress"
-    r"|folder|spill_folder|fallback_path|format|series): NULL",
+    r"|folder|spill_folder|fallback_path|format|compress|series): NULL",
     r".*(product\.(path|format|variables)|tune_settings\.file): NULL",
     # Of lists that have no items where they are of no use.
     r"tailrace_session_create(_fortran)?\.output_options\.products: NULL",
@@ -139,7 +140,9 @@ ALLOWED = (
     r".*\.(sources_in_node_arrays|in_place|checks|checksums|variables): (-1|the \w+)",
     r".*\.(path|files|folder|fallback_path|spill_folder|target|file|name|of|text|operation|key"
     r"|value|row_method|series): nonsense",
-    r".*\.(folder|fallback_path|spill_folder|file|text|operation|key|row_method|series)"
+    # Looked at when a file is written.
+    r"tailrace_contents_compress.how: nonsense",
+    r".*\.(folder|fallback_path|spill_folder|compress|file|text|operation|key|row_method|series)"
     r": an empty text",
     r"tailrace_(input_has_attribute|contents_\w+|trace_record).*: an empty text",
     # Rank 0's holds.

@@ -111,6 +111,7 @@ void test_output(const tailrace_comm* comm, const char* folder) {
   OK(tailrace_contents_variable(contents, "u", TAILRACE_FLOAT64, layout, NULL, u, num_items));
   OK(tailrace_contents_variable(contents, "wide", TAILRACE_FLOAT64, layout, halo, wide, num_halo));
   OK(tailrace_contents_dims(contents, "wide", 2, (const char*[]){"y", "x"}));
+  OK(tailrace_contents_compress(contents, "wide", "deflate:1 chunk=2x3"));
   OK(tailrace_contents_coordinate(contents, "y", (double[]){0, 1, 2, 3, 4, 5, 6}, 7));
   OK(tailrace_contents_attribute_double(contents, NULL, "time", 0.25));
   OK(tailrace_contents_attribute_double(contents, NULL, "time", 0.5));

@@ -52,7 +52,9 @@ class SweepTest : public FolderTest {
     options.watchdog_s = 60;
     Session session(comm.raw(), options);
     if (session.computes()) {
-      Output stream = session.open("fields");
+      OutputOptions fields;
+      if (suffix.starts_with("_deflate")) fields.compress = "deflate:1";
+      Output stream = session.open("fields", fields);
       const auto variant = "servers = " + servers + ", " + suffix;
       Sweep sweep(session.compute(), plan, variant, suffix,
                   [&](const std::string& path, const FileContents& contents) {
@@ -107,56 +109,8 @@ TEST_P(ServerSweep, EveryCallOfASession) {
 }
 INSTANTIATE_TEST_SUITE_P(All, ServerSweep,
                          ::testing::Combine(::testing::Range<std::size_t>(0, most_kinds),
-                                            ::testing::Values(".h5", ".nc", ".zarr")));
-
-// A file is laid out in one that HDF5 writes in memory. Where its data lies is asked for: what
-// cannot be found must not be left out.
-TEST_F(SweepTest, EveryLookForDataInTheImageOfAFile) {
-  if (!fs::is_directory("/dev/shm")) GTEST_SKIP() << "no /dev/shm";
-  const FailurePlan plan(comm, folder);
-  plan.aim_at(comm, "lseek", "/dev/shm/tailrace_metadata_");
-  for (const auto& kind : kinds()) {
-    SCOPED_TRACE(kind);
-    OutputOptions options;
-    options.servers = kind;
-    options.memory_bytes = 16 << 20;
-    Session session(comm.raw(), options);
-    if (!session.computes()) {
-      session.serve();
-    } else {
-      const Comm& compute = session.compute();
-      OutputCase mine(compute, {4, 8, 9}, 1);
-      Output stream = session.open("fields");
-      const auto write = [&] {
-        stream.write(path("u.h5"), mine.contents);
-        stream.finish();
-      };
-      for (const Failure failure : {Failure{EIO}, Failure{EIO, true}, Failure{EINTR}}) {
-        const long total = plan.count(compute, failure, write);
-        EXPECT_GT(total, 0);
-        for (long at = 1; at <= total; ++at) {
-          SCOPED_TRACE(fmt::format("{} call {}", describe(failure), at));
-          if (compute.rank() == 0) fs::remove(path("u.h5"));
-          plan.arm(compute, failure, at);
-          bool failed = false;
-          try {
-            write();
-          } catch (const Error&) {
-            failed = true;
-          }
-          plan.disarm(compute);
-          EXPECT_EQ(fs::exists(path("u.h5")), !failed);
-          if (!failed) {
-            EXPECT_EQ(OutputCase::wrong_items(compute, path("u.h5"), 0), 0);
-          }
-          EXPECT_FALSE(fs::exists(path("u.h5.partial")));
-        }
-      }
-      session.close();
-    }
-    MPI_Barrier(comm.raw());
-  }
-}
+                                            ::testing::Values(".h5", ".nc", ".zarr",
+                                                              "_deflate.h5")));
 
 std::atomic<long> ticks{0};
 

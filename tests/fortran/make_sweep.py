@@ -53,11 +53,12 @@ ALLOWED = (
     r".*hints: not made", r"tailrace_hints%set.self: not made",
     # Any text is a name, a path, a line.
     r".*\.(path|file|folder|spill_folder|fallback_path|of|text|series): (nonsense|a long text)",
-    r".*\.(folder|spill_folder|fallback_path|file|of|series): an empty text",
+    r".*\.(folder|spill_folder|fallback_path|compress|file|of|series): an empty text",
     r"tailrace_(hints%set|contents%attribute)\.(name|value): (nonsense|an empty text|a long text)",
     r"tailrace_session%open\.name: (nonsense|a long text)",
     # Looked at when a file is written.
     r"tailrace_contents%(variable|coordinate)\.(name|dims|values): .*",
+    r"tailrace_contents%compress\.(name|how): .*",
     r"tailrace_output%write\.name: (nonsense|a long text)",
     r"tailrace_output%write\.array: (another precision|whole numbers|gaps|flat)",
     r"tailrace_(session%open|output%create)\.products\.variables: nonsense",

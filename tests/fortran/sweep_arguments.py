@@ -49,6 +49,7 @@ GOOD = {
     "root": "0", "x": "few", "y": "few_more", "dot.result": "one",
     "stall_budget": "0.0_real64", "wait_limit_s": "60.0_real64", "retry_s": "0.0_real64",
     "spill_folder": '""', "fallback_path": '"."', "format": '"auto"', "series": '""',
+    "compress": '"deflate:1"', "how": '"deflate:1"',
     "tailrace_output%create.servers": '"hidden"', "servers": '"none"', "folder": '"."',
     "memory_bytes": "16777216_int64", "transport": '"auto"',
     "threads": "1", "priority": "0", "when_full": "tailrace_wait_for_room",

@@ -177,7 +177,8 @@ WHAT = {
     "strategy": "grouped", "hints": {"cb_nodes": 1}, "writers": 1, "stripe_bytes": 8,
     "buffered_files": 1, "method": "push", "checksums": False, "priority": 1, "when_full": "drop",
     "stall_budget": 0.5, "wait_limit_s": 1.0, "spill_folder": "a", "on_failure": "proceed",
-    "retry_s": 1.0, "fallback_path": "a", "format": "zarr", "variables": False, "series": "a.h5",
+    "retry_s": 1.0, "fallback_path": "a", "format": "zarr", "compress": "deflate:1",
+    "variables": False, "series": "a.h5",
     "products": [tailrace.Product("p", ["coarsen factor=2"])],
 }  # fmt: skip
 

@@ -52,7 +52,7 @@ allow(r"(blocks|pencils)\.order|cart_blocks\.axes|own_boxes\.boxes", "no .*")
 allow(r"Trace\.record\.(start_s|end_s)", "not a number")
 # Any text is a path or a name.
 allow(r".*\.(path|folder|file|name|operation|key|spill_folder|fallback_path|series)", "a text")
-allow(r".*\.(folder|operation|key|spill_folder|fallback_path|name|series)", "no text")
+allow(r".*\.(folder|operation|key|spill_folder|fallback_path|name|compress|series)", "no text")
 allow(r"Variable\.dims", "no numbers")
 allow(r"File\.(write|read)\.box", "None")
 allow(r"(Product|Output|Session.open)\.(stages|variables|products)", "no .*", "None")
@@ -83,7 +83,8 @@ WHAT_IS_WRITTEN = {
     "strategy": "auto", "hints": {}, "writers": 0, "stripe_bytes": 1 << 20, "buffered_files": 2,
     "method": "auto", "checksums": True, "priority": 0, "when_full": "wait", "stall_budget": 0.0,
     "wait_limit_s": 60.0, "spill_folder": "", "on_failure": "stop", "retry_s": 0.0,
-    "fallback_path": "", "format": "auto", "variables": True, "products": (), "series": "",
+    "fallback_path": "", "format": "auto", "compress": "deflate:1", "variables": True,
+    "products": (), "series": "",
 }  # fmt: skip
 
 
@@ -185,7 +186,8 @@ def part_files() -> None:
     u = mine(layout)
     arguments = {"path": PATH, "variables": {"u": u}, "layout": layout, "step": 1,
                  "attributes": {"a": 1}, "coordinates": {"axis_0": range(SHAPE[0])}}  # fmt: skip
-    variable = {"array": u, "layout": layout, "dims": ("z", "y", "x"), "attributes": {"a": 1}}
+    variable = {"array": u, "layout": layout, "dims": ("z", "y", "x"), "attributes": {"a": 1},
+                "compress": "deflate:1"}  # fmt: skip
     output = tailrace.Output(COMM)
     sweep("Output.write", output.write, arguments)
     sweep("Output.write", lambda u: output.write(PATH, {"u": u}, layout), {"u": u})

@@ -31,6 +31,8 @@ WAYS = (
     "mode=synchronous strategy=spokesperson",
     "mode=hidden stripe=65536",
     "mode=hidden writers=3 stripe=0 method=pairwise",
+    "mode=hidden compress=deflate:1",
+    "mode=synchronous writers=2 compress=deflate:1",
 )
 
 

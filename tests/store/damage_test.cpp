@@ -120,10 +120,9 @@ class DamageTest : public FolderTest {
     return end;
   }
 
-  // Damages a file as `seed` says; what was not as it should be, or "".
-  std::string problem(std::uint64_t seed) {
+  // Damages a file of one of `all` as `seed` says; what was not as it should be, or "".
+  std::string problem(std::uint64_t seed, const std::vector<Kind>& all = kinds()) {
     Dice dice(seed);
-    const auto all = kinds();
     const auto& kind = dice.one_of(all);
     std::string what;
     if (comm.rank() == 0) what = damage(dice, kind.name);
@@ -160,6 +159,19 @@ class DamageTest : public FolderTest {
 TEST_F(DamageTest, NothingDamagedPassesForWhole) {
   RandomProblems(comm, comm.num_ranks() == 1 ? 400 : 60).run([&](std::uint64_t seed) {
     return problem(seed);
+  });
+}
+
+TEST_F(DamageTest, NothingDamagedInACompressedFilePassesForWhole) {
+  std::vector<Kind> compressed{{"compressed.h5", {}}};
+  auto& options = compressed[0].options;
+  options.servers = "none";
+  options.compress = "deflate:1 chunk_bytes=4K";
+  const OutputCase test(comm, {9, 8, 31}, 2);
+  Output(comm, options).write(path("compressed.h5"), test.contents);
+  MPI_Barrier(comm.raw());
+  RandomProblems(comm, comm.num_ranks() == 1 ? 200 : 30).run([&](std::uint64_t seed) {
+    return problem(seed, compressed);
   });
 }
 

@@ -29,6 +29,8 @@ OutputOptions parse(int count, char** words) {
       options.stripe_bytes = std::stol(value);
     } else if (key == "strategy") {
       options.strategy = value;
+    } else if (key == "compress") {
+      options.compress = value;
     } else if (key == "method") {
       options.method = value;
     } else {

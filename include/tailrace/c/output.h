@@ -32,6 +32,9 @@ int tailrace_contents_variable(tailrace_contents* contents, const char* name, in
 /* Names of the dimensions of variable `name`, slowest first. */
 int tailrace_contents_dims(tailrace_contents* contents, const char* name, int num_dims,
                            const char* const* dims);
+/* How variable `name` is compressed, as `compress` of `tailrace_output_options`, which counts where
+   this is ""; "none": not. */
+int tailrace_contents_compress(tailrace_contents* contents, const char* name, const char* how);
 /* A small array that every rank has alike (coordinates, tables), copied; `name` is of an axis. */
 int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
                                  const double* values, int64_t num_values);
@@ -173,6 +176,7 @@ typedef struct tailrace_output_options {
   double retry_s;           /* [s] how long a full disk is tried again; default 0 */
   const char* fallback_path; /* folder of files that cannot be written in theirs; "": none */
   const char* format;        /* of the variables: "hdf5", "zarr" or "auto" (default) */
+  const char* compress;      /* as in `OutputOptions` of C++, e.g. "deflate:1"; "" (default): not */
   int variables;             /* 0: only the products are written; default 1 */
   int num_products;          /* default 0 */
   const tailrace_product* products;

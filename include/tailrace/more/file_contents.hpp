@@ -56,6 +56,9 @@ struct Variable {
   Attributes attributes;
   /// Where `memory` has no boxes: how the rank's one box lies in the array.
   ArrayForm form;
+  /// How it is compressed, as `OutputOptions::compress`, which counts where this is ""; "none":
+  /// not.
+  std::string compress;
 
   Variable() = default;
   /// For programs that learn the type of the items while they run: nothing compares `its_type` with

@@ -154,7 +154,13 @@ struct OutputOptions {
   /// Folder where a file goes that could not be written where it belongs; "": none.
   std::string fallback_path = {};
   std::string format = "auto";  ///< of the variables themselves, as in `Product`
-  bool variables = true;        ///< false: only the products are written
+  /// How files are compressed, those of products, too, unless these have a stage "compress":
+  /// "CODEC:LEVEL key=value ...", e.g. "deflate:1", "zstd:3 digits=4", "deflate:1 chunk=16x64x64".
+  /// Codecs of HDF5 are "deflate" (which every reader has) and "zstd" (filter 32015); keys are
+  /// `tolerance`, `digits` or `bits` (rounding), `chunk`, `chunk_bytes`, `shuffle=no`,
+  /// `fletcher32=yes` (docs/files.md). "" or "none": not.
+  std::string compress = {};
+  bool variables = true;  ///< false: only the products are written
   std::vector<Product> products = {};
   /// An HDF5 file, such as "fields.h5", that shows all steps as arrays with a first axis `time`:
   /// readers open it while the run writes. Step files stay as they are. A restarted run continues

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "server/formats/byte_shuffle.hpp"
 #include "server/formats/compressors.hpp"
 #include "server/formats/zfp_codec.hpp"
 #include "tailrace/error.hpp"
@@ -19,39 +19,6 @@
 
 namespace tailrace::server {
 namespace {
-
-bool is_real(ItemType type) { return type == ItemType::float32 || type == ItemType::float64; }
-
-// To multiples of the largest power of two that is at most twice the tolerance. Any reader reads
-// the result; its many zero bits are what compresses. Numbers whose last bit is worth more than
-// that are such multiples already.
-template <class T>
-void round_items(std::span<std::byte> items, double tolerance) {
-  const double step = std::exp2(std::floor(std::log2(2 * tolerance)));
-  for (std::size_t at = 0; at < items.size(); at += sizeof(T)) {
-    T value{};
-    std::memcpy(&value, items.data() + at, sizeof(T));
-    const double steps = static_cast<double>(value) / step;
-    if (!(std::abs(steps) < 0x1p53)) continue;
-    const T rounded = static_cast<T>(std::nearbyint(steps) * step);
-    const double error = std::abs(static_cast<double>(rounded) - static_cast<double>(value));
-    if (!(error <= tolerance)) {
-      throw Error(Errc::internal,
-                  fmt::format("rounding {} to within {} gave {}", value, tolerance, rounded));
-    }
-    std::memcpy(items.data() + at, &rounded, sizeof(T));
-  }
-}
-
-void shuffle(std::span<const std::byte> in, std::size_t item, std::vector<std::byte>& out) {
-  out.resize(in.size());
-  const auto count = in.size() / item;
-  for (std::size_t byte = 0; byte < item; ++byte) {
-    const std::byte* from = in.data() + byte;
-    std::byte* to = out.data() + byte * count;
-    for (std::size_t i = 0; i < count; ++i) to[i] = from[i * item];
-  }
-}
 
 #ifndef __SSE4_2__
 constexpr std::array<std::uint32_t, 256> make_table() {
@@ -89,18 +56,19 @@ std::uint32_t crc32c(const std::byte* data, std::ptrdiff_t bytes) {
 }
 
 ChunkCodec::ChunkCodec(const Encoding& encoding, const Array& array)
-    : encoding_(encoding), array_(array) {
+    : encoding_(encoding), array_(array), rounder_(encoding.rounding, array.type, array.fill) {
   if (encoding_.codec == "zfp" && !zfp_takes(array.type)) {
     encoding_.codec = find_compressor("zstd").compress != nullptr ? "zstd" : "none";
     encoding_.level = find_compressor(encoding_.codec).default_level;
   }
-  if (!is_real(array.type)) encoding_.tolerance = 0;
+  const bool real = array.type == ItemType::float32 || array.type == ItemType::float64;
+  if (!real) encoding_.rounding = {};
   if (encoding_.level < 0 && !zfp())
     encoding_.level = find_compressor(encoding_.codec).default_level;
 }
 
 bool ChunkCodec::zfp() const { return encoding_.codec == "zfp"; }
-double ChunkCodec::tolerance() const { return encoding_.tolerance; }
+const Rounding& ChunkCodec::rounding() const { return encoding_.rounding; }
 
 std::string ChunkCodec::json() const {
   using Json = nlohmann::ordered_json;
@@ -113,7 +81,7 @@ std::string ChunkCodec::json() const {
   const auto item = item_bytes(array_.type);
   if (zfp()) {
     // The headers of the chunks say how each was encoded; modes are those of zfp.h: 4 = accuracy.
-    add("numcodecs.zfpy", {{"mode", 4}, {"tolerance", encoding_.tolerance}});
+    add("numcodecs.zfpy", {{"mode", 4}, {"tolerance", encoding_.rounding.tolerance}});
   } else {
     const auto* order = std::endian::native == std::endian::little ? "little" : "big";
     add("bytes", item == 1 ? Json() : Json{{"endian", order}});
@@ -130,22 +98,31 @@ std::string ChunkCodec::json() const {
 void ChunkCodec::compress(std::span<const std::byte> items, std::vector<std::byte>& out) const {
   const auto& compressor = find_compressor(encoding_.codec);
   out.resize(static_cast<std::size_t>(compressed_bound(std::ssize(items))));
-  out.resize(static_cast<std::size_t>(compressor.compress(items, out, encoding_.level)));
+  const auto compress = smaller_ ? compressor.compress_smaller : compressor.compress;
+  out.resize(static_cast<std::size_t>(compress(items, out, encoding_.level)));
+}
+
+void ChunkCodec::look_at(std::span<const std::byte> items) {
+  if (zfp() || encoding_.level != 1) return;
+  const auto& compressor = find_compressor(encoding_.codec);
+  if (compressor.compress_smaller == nullptr) return;
+  std::vector<std::byte> rounded(items.begin(), items.end()), shuffled;
+  rounder_.run(rounded);
+  const auto item = static_cast<std::size_t>(item_bytes(array_.type));
+  if (encoding_.shuffle && item > 1) shuffle_bytes(rounded, item, shuffled);
+  smaller_ = !compress_suits(compressor, shuffled.empty() ? rounded : shuffled);
 }
 
 void ChunkCodec::encode(std::span<std::byte> items, std::vector<std::byte>& out) const {
   const auto item = static_cast<std::size_t>(item_bytes(array_.type));
   if (zfp()) {
-    zfp_encode(array_.type, array_.chunk, array_.num_dims, encoding_.tolerance, items, out);
+    zfp_encode(array_.type, array_.chunk, array_.num_dims, encoding_.rounding.tolerance, items,
+               out);
   } else {
-    if (encoding_.lossy() && array_.type == ItemType::float32) {
-      round_items<float>(items, encoding_.tolerance);
-    } else if (encoding_.lossy()) {
-      round_items<double>(items, encoding_.tolerance);
-    }
+    rounder_.run(items);
     std::vector<std::byte> shuffled;
     const bool turn = encoding_.shuffle && item > 1;
-    if (turn) shuffle(items, item, shuffled);
+    if (turn) shuffle_bytes(items, item, shuffled);
     compress(turn ? std::span<const std::byte>(shuffled) : items, out);
   }
   if (!array_.checksums) return;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,14 +21,18 @@ class ChunkCodec {
     ItemType type = ItemType::float64;
     int num_dims = 0;
     Index chunk{};
-    bool checksums = true;  ///< each chunk ends with its CRC-32C
+    bool checksums = true;                      ///< each chunk ends with its CRC-32C
+    std::optional<store::ItemBytes> fill = {};  ///< is not rounded
   };
   ChunkCodec(const Encoding& encoding, const Array& array);
 
   /// The codecs as Zarr's metadata lists them, "[...]".
   std::string json() const;
-  /// The largest absolute error that items may have; 0 if they are exact.
-  double tolerance() const;
+  /// How items are rounded; of integers not at all.
+  const Rounding& rounding() const;
+  /// Looks at `items`, some of those to come: where the fast library makes larger chunks of them
+  /// than others do, it is not used. Not thread-safe. Local.
+  void look_at(std::span<const std::byte> items);
   /// Encodes a whole chunk; changes `items` (rounding). Thread-safe. Throws `Errc::internal` if a
   /// library fails or an error would exceed the tolerance.
   void encode(std::span<std::byte> items, std::vector<std::byte>& out) const;
@@ -38,6 +43,8 @@ class ChunkCodec {
 
   Encoding encoding_;
   Array array_;
+  Rounder rounder_;
+  bool smaller_ = false;  ///< `Compressor::compress_smaller` is used
 };
 
 /// CRC-32C (Castagnoli; RFC 3720, B.4), as the Zarr codec "crc32c" keeps it.

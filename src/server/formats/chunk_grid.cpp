@@ -126,6 +126,13 @@ ChunkGrid choose_grid(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t it
     }
     return cell;
   };
+  if (encoding.chunk.size() == dims) {
+    for (std::size_t d = 0; d < dims; ++d) {
+      grid.chunk[d] = std::min(encoding.chunk[d], std::max<std::ptrdiff_t>(extents[d], 1));
+    }
+    grid.shard = shard_within(grid, {}, item_bytes, encoding.shard_bytes);
+    return grid;
+  }
   auto steps = steps_between(extents, boxes);
   auto chunk_bytes = encoding.chunk_bytes;
   auto shard_bytes = encoding.shard_bytes;

@@ -2,8 +2,11 @@
 // Each is a codec that zarr-python reads: of Zarr itself (zstd, gzip) or of numcodecs (bz2).
 #include "server/formats/compressors.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -22,6 +25,12 @@
 #endif
 #ifdef TAILRACE_HAVE_ZLIB
 #include <zlib.h>
+#endif
+#ifdef TAILRACE_HAVE_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+#ifdef TAILRACE_HAVE_ISAL
+#include <isa-l/igzip_lib.h>
 #endif
 
 namespace tailrace::server {
@@ -60,12 +69,39 @@ std::ptrdiff_t bzip2(std::span<const std::byte> in, std::span<std::byte> out, in
 constexpr decltype(Compressor::compress) bzip2 = nullptr;
 #endif
 
+/// What stands around a stream of "deflate" (RFC 1951).
+enum class Wrapper { zlib, gzip };
+
+#ifdef TAILRACE_HAVE_ISAL
+// Level 2 of ISA-L makes streams as small as level 1 of zlib, at several times the speed.
+std::ptrdiff_t deflate_fast(std::span<const std::byte> in, std::span<std::byte> out,
+                            Wrapper wrapper) {
+  isal_zstream stream;
+  isal_deflate_stateless_init(&stream);
+  const auto memory = std::make_unique_for_overwrite<std::uint8_t[]>(ISAL_DEF_LVL2_DEFAULT);
+  stream.level = 2;
+  stream.level_buf = memory.get();
+  stream.level_buf_size = ISAL_DEF_LVL2_DEFAULT;
+  stream.gzip_flag = wrapper == Wrapper::zlib ? IGZIP_ZLIB : IGZIP_GZIP;
+  stream.end_of_stream = 1;
+  stream.flush = NO_FLUSH;
+  stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(in.data()));
+  stream.avail_in = static_cast<std::uint32_t>(in.size());
+  stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+  stream.avail_out = static_cast<std::uint32_t>(out.size());
+  const int status = isal_deflate_stateless(&stream);
+  if (status != COMP_OK) fail("ISA-L", fmt::format("status {}", status).c_str());
+  return stream.total_out;
+}
+#endif
+
 #ifdef TAILRACE_HAVE_ZLIB
-template <int strategy>
-std::ptrdiff_t gzip(std::span<const std::byte> in, std::span<std::byte> out, int level) {
+std::ptrdiff_t deflate_by_zlib(std::span<const std::byte> in, std::span<std::byte> out, int level,
+                               Wrapper wrapper, int strategy) {
   z_stream stream{};
-  constexpr int gzip_window = 15 + 16;
-  if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, 9, strategy) != Z_OK) {
+  constexpr int window = 15, gzip_window = 15 + 16;
+  const int bits = wrapper == Wrapper::gzip ? gzip_window : window;
+  if (deflateInit2(&stream, level, Z_DEFLATED, bits, 9, strategy) != Z_OK) {
     fail("zlib", "cannot begin");
   }
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
@@ -77,22 +113,69 @@ std::ptrdiff_t gzip(std::span<const std::byte> in, std::span<std::byte> out, int
   if (status != Z_STREAM_END) fail("zlib", "cannot finish");
   return static_cast<std::ptrdiff_t>(stream.total_out);
 }
-constexpr auto plain_gzip = gzip<Z_DEFAULT_STRATEGY>;
+
 // Matches of distance one only: run lengths, in a stream that every reader of gzip reads.
-constexpr auto run_length = gzip<Z_RLE>;
+std::ptrdiff_t run_length(std::span<const std::byte> in, std::span<std::byte> out, int level) {
+  return deflate_by_zlib(in, out, level, Wrapper::gzip, Z_RLE);
+}
 #else
-constexpr decltype(Compressor::compress) plain_gzip = nullptr;
 constexpr decltype(Compressor::compress) run_length = nullptr;
 #endif
 
+#if defined(TAILRACE_HAVE_ZLIB) || defined(TAILRACE_HAVE_LIBDEFLATE)
+// By libraries that are faster than zlib, as far as they are there; their streams are alike to
+// readers.
+template <Wrapper wrapper>
+std::ptrdiff_t deflate_small(std::span<const std::byte> in, std::span<std::byte> out, int level) {
+#ifdef TAILRACE_HAVE_LIBDEFLATE
+  const std::unique_ptr<libdeflate_compressor, void (*)(libdeflate_compressor*)> compressor(
+      libdeflate_alloc_compressor(level), libdeflate_free_compressor);
+  if (!compressor) fail("libdeflate", "no memory");
+  const auto compress =
+      wrapper == Wrapper::zlib ? libdeflate_zlib_compress : libdeflate_gzip_compress;
+  const auto bytes = compress(compressor.get(), in.data(), in.size(), out.data(), out.size());
+  if (bytes == 0) fail("libdeflate", "no room");
+  return static_cast<std::ptrdiff_t>(bytes);
+#else
+  return deflate_by_zlib(in, out, level, wrapper, Z_DEFAULT_STRATEGY);
+#endif
+}
+
+template <Wrapper wrapper>
+std::ptrdiff_t deflated(std::span<const std::byte> in, std::span<std::byte> out, int level) {
+#ifdef TAILRACE_HAVE_ISAL
+  if (level == 1) return deflate_fast(in, out, wrapper);
+#endif
+  return deflate_small<wrapper>(in, out, level);
+}
+constexpr auto zlib_stream = deflated<Wrapper::zlib>;
+constexpr auto gzip_stream = deflated<Wrapper::gzip>;
+#ifdef TAILRACE_HAVE_ISAL
+constexpr decltype(Compressor::compress) small_zlib_stream = deflate_small<Wrapper::zlib>;
+constexpr decltype(Compressor::compress) small_gzip_stream = deflate_small<Wrapper::gzip>;
+#else
+constexpr decltype(Compressor::compress) small_zlib_stream = nullptr;
+constexpr decltype(Compressor::compress) small_gzip_stream = nullptr;
+#endif
+#else
+constexpr decltype(Compressor::compress) zlib_stream = nullptr;
+constexpr decltype(Compressor::compress) gzip_stream = nullptr;
+constexpr decltype(Compressor::compress) small_zlib_stream = nullptr;
+constexpr decltype(Compressor::compress) small_gzip_stream = nullptr;
+#endif
+
 constexpr std::array codecs{
-    Compressor{"none", "as it is", "", 0, 0, 0, false, copy, ""},
-    Compressor{"zstd", "fast, the default", "zstd", 1, 1, 19, false, zstd, "zstd"},
-    Compressor{"gzip", "for old readers", "zlib", 5, 1, 9, false, plain_gzip, "gzip"},
-    Compressor{"bz2", "block sort: small and slow", "bzip2", 9, 1, 9, false, bzip2,
-               "numcodecs.bz2"},
+    Compressor{"none", "as it is", "", 0, 0, 0, false, copy, nullptr, "", 0},
+    Compressor{"deflate", "what every reader of HDF5 has", "zlib or libdeflate", 1, 1, 9, true,
+               zlib_stream, small_zlib_stream, "numcodecs.zlib", 1},
+    Compressor{"zstd", "fast, the default of Zarr", "zstd", 1, 1, 19, false, zstd, nullptr, "zstd",
+               32015},
+    Compressor{"gzip", "for old readers", "zlib or libdeflate", 5, 1, 9, false, gzip_stream,
+               small_gzip_stream, "gzip", -1},
+    Compressor{"bz2", "block sort: small and slow", "bzip2", 9, 1, 9, false, bzip2, nullptr,
+               "numcodecs.bz2", -1},
     Compressor{"rle", "run lengths, in the form of gzip", "zlib", 1, 1, 9, true, run_length,
-               "gzip"},
+               nullptr, "gzip", -1},
 };
 
 }  // namespace
@@ -104,12 +187,57 @@ const Compressor& find_compressor(std::string_view name) {
   throw Error(Errc::internal, fmt::format("no compressor is called {}", name));
 }
 
+bool compress_suits(const Compressor& compressor, std::span<const std::byte> sample) {
+  if (compressor.compress_smaller == nullptr) return true;
+  std::vector<std::byte> out(static_cast<std::size_t>(compressed_bound(std::ssize(sample))));
+#ifdef TAILRACE_HAVE_ZLIB
+  const auto least = deflate_by_zlib(sample, out, 1, Wrapper::zlib, Z_DEFAULT_STRATEGY);
+#else
+  const auto least = compressor.compress_smaller(sample, out, 1);
+#endif
+  return 100 * compressor.compress(sample, out, 1) <= 103 * least;
+}
+
 void require_codec(std::string_view name) {
   const bool zfp = name == "zfp";
   const char* library = zfp ? "zfp" : find_compressor(name).library;
   if (zfp ? have_zfp() : find_compressor(name).compress != nullptr) return;
   refuse_input("codec {} is not there: this library was built without {}", name, library);
 }
+
+void require_codec_of_hdf5(const Encoding& encoding, const std::string& of) {
+  if (encoding.codec != "zfp" && find_compressor(encoding.codec).hdf5_filter >= 0) return;
+  refuse_input(
+      "{}: files of HDF5 know no codec {}; deflate (which every reader has), zstd or none would be "
+      "right",
+      of, encoding.codec);
+}
+
+namespace {
+
+// "16x64x64": items along each axis.
+std::vector<std::ptrdiff_t> parse_chunk(const std::string& text) {
+  std::vector<std::ptrdiff_t> chunk;
+  for (std::size_t at = 0; at < text.size() || !chunk.empty();) {
+    std::ptrdiff_t extent = 0;
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + at, end, extent);
+    const bool goes_on = parsed.ptr != end;
+    if (parsed.ec != std::errc() || extent < 1 || (goes_on && *parsed.ptr != 'x') ||
+        chunk.size() == max_dims) {
+      refuse_input(
+          "compress: chunk={} must be the items along each axis, at most {} of them, e.g. "
+          "16x64x64",
+          text, max_dims);
+    }
+    chunk.push_back(extent);
+    if (!goes_on) break;
+    at = static_cast<std::size_t>(parsed.ptr - text.data()) + 1;
+  }
+  return chunk;
+}
+
+}  // namespace
 
 Encoding parse_encoding(const std::vector<std::pair<std::string, std::string>>& settings) {
   SettingsReader reader("compress", settings);
@@ -125,7 +253,16 @@ Encoding parse_encoding(const std::vector<std::pair<std::string, std::string>>& 
                                                     compressor.least_level, compressor.most_level));
     encoding.shuffle = reader.yes("shuffle", compressor.shuffle);
   }
-  encoding.tolerance = reader.real("tolerance", 0);
+  auto& rounding = encoding.rounding;
+  rounding.tolerance = reader.real("tolerance", 0);
+  rounding.digits = static_cast<int>(reader.number("digits", 0, 0, 17));
+  rounding.bits = static_cast<int>(reader.number("bits", 0, 0, 52));
+  if ((rounding.tolerance != 0) + (rounding.digits != 0) + (rounding.bits != 0) > 1) {
+    throw Error(Errc::invalid_input,
+                "compress: only one of tolerance, digits and bits says how items are rounded");
+  }
+  encoding.fletcher32 = reader.yes("fletcher32", false);
+  encoding.chunk = parse_chunk(reader.text("chunk", ""));
   constexpr std::ptrdiff_t most = std::ptrdiff_t{1} << 30;
   const auto bytes = [&](const char* key, std::ptrdiff_t otherwise) {
     const auto text = reader.text(key, "");
@@ -138,12 +275,38 @@ Encoding parse_encoding(const std::vector<std::pair<std::string, std::string>>& 
   };
   encoding.chunk_bytes = bytes("chunk_bytes", encoding.chunk_bytes);
   encoding.shard_bytes = bytes("shard_bytes", std::max(encoding.shard_bytes, encoding.chunk_bytes));
-  if (!(encoding.tolerance >= 0 && encoding.tolerance < 1e300)) {
+  if (!(rounding.tolerance >= 0 && rounding.tolerance < 1e300)) {
     throw Error(Errc::invalid_input,
                 "compress: tolerance must be the largest absolute error, or 0 for lossless");
   }
+  if (encoding.codec == "zfp" && (rounding.digits > 0 || rounding.bits > 0)) {
+    throw Error(Errc::invalid_input, "compress: zfp rounds by itself, to a tolerance");
+  }
   reader.finish();
   return encoding;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_compress(const std::string& text) {
+  if (text.empty() || text == "none") return {};
+  auto words = parse_stage(text);
+  auto& settings = words.settings;
+  const auto colon = words.name.find(':');
+  if (words.name.find('=') != std::string::npos) {
+    refuse_input(
+        "compress = \"{}\" must begin with a codec, and its level after a colon, e.g. "
+        "\"deflate:1 digits=4\"",
+        text);
+  }
+  const auto has = [&](const char* key) {
+    return std::ranges::any_of(settings, [&](const auto& one) { return one.first == key; });
+  };
+  if (!has("shuffle") && words.name != "zfp") settings.insert(settings.begin(), {"shuffle", "yes"});
+  if (colon != std::string::npos) {
+    settings.insert(settings.begin(), {"level", words.name.substr(colon + 1)});
+  }
+  settings.insert(settings.begin(), {"codec", words.name.substr(0, colon)});
+  parse_encoding(settings);
+  return settings;
 }
 
 }  // namespace tailrace::server

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/formats/rounding.hpp"
+
 namespace tailrace::server {
 
 /// A lossless compressor of bytes: a line of `compressor_table()`.
@@ -20,13 +22,21 @@ struct Compressor {
   /// Returns the bytes written to `out`, which has the room that `compressed_bound` says. Null if
   /// the library was not there when this one was built.
   std::ptrdiff_t (*compress)(std::span<const std::byte> in, std::span<std::byte> out, int level);
+  /// The same streams but smaller, where `compress` may be far from the smallest
+  /// (`compress_suits`); null: there are none.
+  std::ptrdiff_t (*compress_smaller)(std::span<const std::byte> in, std::span<std::byte> out,
+                                     int level);
   const char* zarr_name;  ///< the codec in Zarr's words, or "" for none
+  int hdf5_filter;        ///< its number among HDF5's filters; 0: none is needed, -1: there is none
 };
 
 /// Most bytes that a compressor can need for so many.
 constexpr std::ptrdiff_t compressed_bound(std::ptrdiff_t bytes) {
   return bytes + bytes / 50 + 1024;
 }
+
+/// Whether `compress` of a codec makes of `sample` at most 3 % more than zlib of level 1. Local.
+bool compress_suits(const Compressor& compressor, std::span<const std::byte> sample);
 
 /// First the one that changes nothing.
 std::span<const Compressor> compressor_table();
@@ -35,17 +45,26 @@ const Compressor& find_compressor(std::string_view name);
 /// Throws `Errc::invalid_input` if this library was built without codec `name`. Local.
 void require_codec(std::string_view name);
 
+struct Encoding;
+/// Throws `Errc::invalid_input` that names `of` if HDF5 has no filter for the codec. Local.
+void require_codec_of_hdf5(const Encoding& encoding, const std::string& of);
+
 /// How chunks are encoded (docs/servers.md): what `Step::encoding` says.
 struct Encoding {
-  std::string codec = "zstd";  ///< a name of `compressor_table()`, or "zfp"
-  int level = -1;              ///< -1: the codec's own
-  double tolerance = 0;        ///< largest absolute error of floating-point items; 0: lossless
-  bool shuffle = false;        ///< bytes of equal place first
-  std::ptrdiff_t chunk_bytes = 1 << 20;   ///< at most, before encoding
-  std::ptrdiff_t shard_bytes = 64 << 20;  ///< at most, before encoding
-
-  bool lossy() const { return tolerance > 0; }
+  std::string codec = "zstd";              ///< a name of `compressor_table()`, or "zfp"
+  int level = -1;                          ///< -1: the codec's own
+  Rounding rounding = {};                  ///< of floating-point items; none: lossless
+  bool shuffle = false;                    ///< bytes of equal place first
+  bool fletcher32 = false;                 ///< HDF5: each chunk carries this checksum, too
+  std::vector<std::ptrdiff_t> chunk = {};  ///< of arrays with as many axes; empty: automatic
+  std::ptrdiff_t chunk_bytes = 1 << 20;    ///< at most, before encoding
+  std::ptrdiff_t shard_bytes = 64 << 20;   ///< at most, before encoding
 };
+
+/// The settings that "CODEC:LEVEL key=value ..." stands for, as `OutputOptions::compress` has it:
+/// shuffled, unless it says otherwise; none for "" and "none". Throws `Errc::invalid_input` as
+/// `parse_encoding` does. Local.
+std::vector<std::pair<std::string, std::string>> parse_compress(const std::string& text);
 
 /// Throws `Errc::invalid_input` for an unknown key or a value out of range, saying what would be
 /// right, and for a codec that this library was built without. Local.

@@ -7,6 +7,7 @@
 
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
+#include "server/formats/compressors.hpp"
 #include "server/step_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/output_options.hpp"
@@ -33,6 +34,31 @@ const Format& find_format(const std::string& name, const std::string& path) {
   }
   if (const auto* format = find_line(formats, name)) return *format;
   refuse_input("{}: format = \"{}\" must be one of {}", path, name, names_instead(name, formats));
+}
+
+void check_compression(const OutputOptions& options, const std::string& path,
+                       const FileContents& contents) {
+  const bool hdf5 = find_format(options.format, path).make == make_hdf5;
+  const auto check = [&](const std::string& text, const std::string& of) {
+    const auto settings = parse_compress(text);
+    if (settings.empty()) return;
+    const auto encoding = parse_encoding(settings);
+    if (hdf5) require_codec_of_hdf5(encoding, of);
+    if (!hdf5 && encoding.fletcher32) {
+      refuse_input("{}: fletcher32 is of HDF5 files; the chunks of a Zarr store carry CRC-32C", of);
+    }
+  };
+  check(options.compress, path);
+  for (const auto& variable : contents.variables) {
+    if (variable.compress.empty()) continue;
+    check(variable.compress, "variable " + variable.name);
+    if (!hdf5) {
+      refuse_input(
+          "variable {}: a Zarr store has one way to compress for all its variables, "
+          "OutputOptions::compress",
+          variable.name);
+    }
+  }
 }
 
 }  // namespace tailrace::server

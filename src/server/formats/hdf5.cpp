@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "core/bytes.hpp"
-#include "core/refuse_input.hpp"
 #include "file/settings.hpp"
 #include "layout/holes.hpp"
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
+#include "server/formats/hdf5_settings.hpp"
 #include "server/packet.hpp"
 #include "server/put_file.hpp"
 #include "server/step_file.hpp"
@@ -183,23 +183,13 @@ class Hdf5File : public StepFile {
         output_(settings.output),
         server_(static_cast<std::size_t>(server)),
         parts_(step_.fields) {
-    for (const auto& [name, value] : step_.encoding) {
-      refuse_input("{}: files of HDF5 are written plain; \"{} = {}\" needs a .zarr path",
-                   step_.path, name, value);
-    }
     for (const auto& field : step_.fields) {
       shapes_.push_back(shape_of(field, stripe_of_shares(output_), server, num_servers));
     }
-    settings_ = file::resolve_alone(step_.path, output_.hints);
-    choose_back_end(settings_);
-    stripe_bytes_ = choose_stripe(settings_, output_.stripe_bytes);
-    if (!settings.say) return;
-    settings_.choose("strategy", "servers", "each writes what it has");
-    settings_.choose("cb_nodes", std::to_string(num_servers), "the servers");
-    file::show(step_.path, settings_);
+    hints_ = hints_of_servers(step_.path, settings, num_servers);
   }
 
-  Message needs() const override;
+  Message needs() override;
   Message lay_out(std::span<const Message> needs_of_servers) override;
   void place(const Message& layout) override;
   void write() override { task_.write(); }
@@ -217,14 +207,13 @@ class Hdf5File : public StepFile {
   Step step_;
   OutputOptions output_;
   std::size_t server_;
-  file::Settings settings_;
-  std::ptrdiff_t stripe_bytes_;
+  ServerHints hints_;
   std::vector<FieldShape> shapes_;
   FieldParts parts_;
   FileTask task_;
 };
 
-Message Hdf5File::needs() const {
+Message Hdf5File::needs() {
   FileNeeds all;
   for (const auto& field : step_.fields) {
     auto& boxes = all.boxes.emplace_back();
@@ -300,11 +289,11 @@ Message Hdf5File::lay_out(std::span<const Message> needs_of_servers) {
   std::vector<Layout> layouts;
   const auto contents = contents_of(step_, layouts);
   ImageSetting setting{
-      .alignment = stripe_bytes_, .stripe_bytes = stripe_bytes_, .path = step_.path};
+      .alignment = hints_.stripe_bytes, .stripe_bytes = hints_.stripe_bytes, .path = step_.path};
   if (checksums) setting.table_rows = rows;
   if (checksums && box_rows > 0) setting.box_rows = box_rows;
   task_.name(step_.path, step_.step);
-  task_.create(settings_, false);
+  task_.create(hints_.settings, false);
   build_image(contents, setting, task_.image());
   const auto& image = task_.image();
   plan.target = task_.target();
@@ -356,14 +345,31 @@ void Hdf5File::place(const Message& layout) {
              .box_table_offset = plan.box_table_offset,
              .total_bytes = plan.total_bytes,
              .rank = static_cast<int>(server_),
-             .settings = settings_,
+             .settings = hints_.settings,
              .trace = output_.trace});
 }
 
 }  // namespace
 
+ServerHints hints_of_servers(const std::string& path, const FileSettings& settings,
+                             int num_servers) {
+  ServerHints chosen{file::resolve_alone(path, settings.output.hints)};
+  choose_back_end(chosen.settings);
+  chosen.stripe_bytes = choose_stripe(chosen.settings, settings.output.stripe_bytes);
+  if (!settings.say) return chosen;
+  chosen.settings.choose("strategy", "servers", "each writes what it has");
+  chosen.settings.choose("cb_nodes", std::to_string(num_servers), "the servers");
+  file::show(path, chosen.settings);
+  return chosen;
+}
+
 std::unique_ptr<StepFile> make_hdf5(Step step, const FileSettings& settings, int server,
                                     int num_servers) {
+  const bool compressed =
+      !step.encoding.empty() || std::ranges::any_of(step.fields, [](const Field& field) {
+        return !field.compress.empty() && field.compress != "none";
+      });
+  if (compressed) return make_chunked_hdf5(std::move(step), settings, server, num_servers);
   return std::make_unique<Hdf5File>(std::move(step), settings, server, num_servers);
 }
 

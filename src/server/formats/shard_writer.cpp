@@ -19,6 +19,7 @@
 #include "file/back_end.hpp"
 #include "move/strided_copy.hpp"
 #include "server/formats/chunk_codec.hpp"
+#include "server/formats/chunk_parts.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
 
@@ -30,40 +31,6 @@ struct Chunk {
   std::ptrdiff_t number = 0;  ///< in its shard
   Box box;                    ///< may reach beyond the array
   std::vector<std::byte> encoded;
-};
-
-/// The parts, searched by box.
-class GridParts {
- public:
-  GridParts(const ChunkGrid& grid, std::span<const FieldPart> parts, const store::ItemBytes& fill)
-      : parts_(parts), layout_(make_layout(grid, parts)), fill_(fill) {}
-
-  bool touch(const Box& box) const { return !layout_.overlaps(box).empty(); }
-  /// Puts what there is of `box` into `items`.
-  void gather(const Box& box, std::ptrdiff_t item_bytes, std::vector<std::byte>& items) const {
-    const auto overlaps = layout_.overlaps(box);
-    std::ptrdiff_t found = 0;
-    for (const auto& overlap : overlaps) found += overlap.shared.num_items();
-    if (found < box.num_items()) store::fill_items(items, item_bytes, fill_);
-    for (const auto& overlap : overlaps) {
-      const auto& part = parts_[static_cast<std::size_t>(overlap.local_box)];
-      StridedCopy(overlap.shared, side_in_packed(overlap.shared, part.box),
-                  side_in_packed(overlap.shared, box), item_bytes)
-          .run(part.data, items.data());
-    }
-  }
-
- private:
-  static Layout make_layout(const ChunkGrid& grid, std::span<const FieldPart> parts) {
-    std::vector<Box> boxes;
-    for (const auto& part : parts) boxes.push_back(part.box);
-    const auto dims = static_cast<std::size_t>(grid.num_dims);
-    return from_boxes(std::span(grid.extents.data(), dims), {std::move(boxes)});
-  }
-
-  std::span<const FieldPart> parts_;
-  Layout layout_;
-  store::ItemBytes fill_;
 };
 
 /// The file of the shard that is being written.
@@ -132,7 +99,7 @@ class File {
 std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::ptrdiff_t item_bytes,
                           const ShardSetting& setting, std::span<const std::int64_t> shards,
                           std::span<const FieldPart> parts) {
-  const GridParts found(grid, parts, setting.fill);
+  const ChunkParts found(grid, parts, setting.fill);
   std::int64_t bytes = 0;
   std::vector<Chunk> chunks;
   std::unique_ptr<File> file;
@@ -166,17 +133,12 @@ std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::p
   return bytes;
 }
 
-namespace {
-
-// `box` lies in one of the parts.
 const FieldPart& part_with(const Field& field, const Box& box) {
   for (const auto& part : field.parts) {
     if (intersect(part.box, box) == box) return part;
   }
   throw Error(Errc::internal, "a box of a shared shard is in no part");
 }
-
-}  // namespace
 
 std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_t> shards,
                               std::span<const Box> parts) {

@@ -38,6 +38,9 @@ std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::p
 std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_t> shards,
                               std::span<const Box> parts);
 
+/// The part of `field` that `box`, of `shared_boxes`, lies in. Local.
+const FieldPart& part_with(const Field& field, const Box& box);
+
 /// Appends those items of `field` to the file `path`. Throws `Errc::io` as `fail_errno`
 /// does. Returns the bytes written.
 std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes);

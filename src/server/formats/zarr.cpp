@@ -88,7 +88,7 @@ class ZarrFile : public StepFile {
     }
   }
 
-  Message needs() const override;
+  Message needs() override;
   Message lay_out(std::span<const Message> needs_of_servers) override;
   void place(const Message& layout) override {
     auto plan = value_from<StorePlan>(layout);
@@ -142,7 +142,10 @@ class ZarrFile : public StepFile {
   }
   ChunkCodec codec_of(std::size_t field) const {
     const auto& grid = plans_[field].grid;
-    return {encoding_, {step_.fields[field].type, grid.num_dims, grid.chunk, output_.checksums}};
+    return {encoding_,
+            {step_.fields[field].type, grid.num_dims, grid.chunk, output_.checksums,
+             store::fill_item(step_.fields[field].name, step_.fields[field].attributes,
+                              step_.fields[field].type)}};
   }
   void write_shards(std::size_t field, std::span<const std::int64_t> shards,
                     std::span<const FieldPart> parts) {
@@ -179,7 +182,7 @@ class ZarrFile : public StepFile {
   double seconds_ = 0;
 };
 
-Message ZarrFile::needs() const {
+Message ZarrFile::needs() {
   std::vector<Boxes> boxes;
   for (const auto& field : step_.fields) boxes.push_back(boxes_of(field));
   return bytes_from(boxes);
@@ -239,12 +242,7 @@ std::string ZarrFile::field_json(std::size_t f) const {
   const auto codec = codec_of(f);
   ZarrArray array{field.name,   field.type,       field.dims,    plans_[f].grid,
                   codec.json(), field.attributes, fill_of(field)};
-  if (codec.tolerance() > 0) {
-    array.attributes.emplace_back("tailrace_error_bound", codec.tolerance());
-    array.attributes.emplace_back("tailrace_error_bound_note",
-                                  std::string("largest absolute error of an item, checked when it "
-                                              "was written"));
-  }
+  add_rounding(codec.rounding(), array.attributes);
   return array_json(array);
 }
 

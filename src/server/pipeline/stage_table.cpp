@@ -49,9 +49,9 @@ constexpr std::array table{
                "a plane, or some items of an axis; negative places count from the end", make_slice},
     StageEntry{"transpose", "order=", "the axes in another order, e.g. x,y,z", make_transpose},
     StageEntry{"compress",
-               "codec=zstd level= tolerance=0 shuffle=no chunk_bytes=1M shard_bytes=64M",
-               "how a Zarr file is encoded; tolerance: largest absolute error (docs/servers.md)",
-               make_compress},
+               "codec=zstd level= tolerance=0 digits=0 bits=0 shuffle=no chunk= chunk_bytes=1M "
+               "shard_bytes=64M fletcher32=no",
+               "how the file is compressed (docs/servers.md)", make_compress},
     StageEntry{"call", "name=", "a function of yours (functions of the session)", make_call},
     StageEntry{"python", "file= function= combine=sum limit_s=60 python=",
                "a Python function of yours, with NumPy arrays, in a process of its own",

@@ -47,6 +47,7 @@ void refuse_settings_of_outputs(const OutputOptions& options) {
                          .among("retry_s", &O::retry_s)
                          .among("fallback_path", &O::fallback_path)
                          .among("format", &O::format)
+                         .among("compress", &O::compress)
                          .among("variables", &O::variables)
                          .note("products", !options.products.empty())
                          .among("series", &O::series)

@@ -24,7 +24,6 @@
 #include "server/server.hpp"
 #include "server/transports/node_memory.hpp"
 #include "server/transports/node_receiver.hpp"
-#include "store/memory_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/session.hpp"
 #include "tailrace/trace.hpp"
@@ -239,7 +238,6 @@ int Supervisor::run() {
   for (;;) {
     const int worker = start_worker();
     const auto status = wait_for(worker);
-    store::remove_memory_files_of(worker);
     if (const auto code = served(status)) return *code;
     if (dies_too_often()) {
       throw Error(Errc::io,

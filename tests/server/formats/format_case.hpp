@@ -81,7 +81,7 @@ struct FormatCase {
                        {"step", std::int64_t{7}},
                        {"title", std::string("a \"test\"\n")},
                        {"spectrum", std::vector<double>{1, 0.5}}};
-    Field field{"u", type, {}, whole().extents, {{"units", std::string("m s-1")}}, {}};
+    Field field{"u", type, {}, whole().extents, {{"units", std::string("m s-1")}}, {}, {}};
     const std::string names = "abcxy";
     for (std::size_t d = 0; d < extents.size(); ++d) {
       field.dims.push_back(names.substr(names.size() - extents.size() + d, 1));
@@ -121,13 +121,15 @@ inline std::vector<std::unique_ptr<StepFile>> write_case(const FormatCase& test,
   FileSettings own = settings;
   own.threads = test.threads;
   std::vector<std::unique_ptr<StepFile>> files;
-  std::vector<Message> needs;
   for (int server = 0; server < test.servers; ++server) {
     files.push_back(format.make(test.step(folder, server), own, server, test.servers));
-    needs.push_back(files.back()->needs());
   }
-  const auto layout = files[0]->lay_out(needs);
-  for (auto& file : files) file->place(layout);
+  for (int round = 0; round < files[0]->rounds(); ++round) {
+    std::vector<Message> needs;
+    for (auto& file : files) needs.push_back(file->needs());
+    const auto layout = files[0]->lay_out(needs);
+    for (auto& file : files) file->place(layout);
+  }
   for (auto& file : files) file->write();
   return files;
 }

@@ -42,22 +42,42 @@ std::vector<FormatCase> cases() {
     const bool complex = type_name(type).starts_with("complex");
     add({"", {16, 20}, type, 2, "slabs"}, complex ? ".h5" : ".nc");
   }
-  const auto encoded = [&](const std::string& codec) {
+  const auto encoded = [&](const std::string& codec, const char* suffix) {
     for (const bool smooth : {false, true}) {
       for (const char* tolerance : {"0", "1e-3"}) {
         auto encoding = small;
         encoding.push_back({"codec", codec});
         encoding.push_back({"tolerance", tolerance});
-        add({"", {24, 20, 30}, ItemType::float32, 2, "slabs", encoding, smooth, 2});
-        add({"", {2, 5, 1, 8, 9}, ItemType::float64, 2, "slabs", encoding, smooth});
-        add({"", {30, 30}, ItemType::int32, 3, "slabs", encoding});
-        add({"", {30, 30}, ItemType::int8, 3, "triangle", encoding});
+        add({"", {24, 20, 30}, ItemType::float32, 2, "slabs", encoding, smooth, 2}, suffix);
+        add({"", {2, 5, 1, 8, 9}, ItemType::float64, 2, "slabs", encoding, smooth}, suffix);
+        add({"", {30, 30}, ItemType::int32, 3, "slabs", encoding}, suffix);
+        add({"", {30, 30}, ItemType::int8, 3, "triangle", encoding}, suffix);
       }
     }
   };
   for (const auto& compressor : compressor_table()) {
     if (compressor.compress == nullptr) continue;
-    encoded(compressor.name);
+    encoded(compressor.name, ".zarr");
+    if (compressor.hdf5_filter >= 0) {
+      const std::vector<std::pair<std::string, std::string>> plain{{"codec", compressor.name}};
+      encoded(compressor.name, ".h5");
+      encoded(compressor.name, ".nc");
+      // Chunks of every server, chunks that all of them share, chunks that nobody has items of.
+      for (const char* parts : {"slabs", "rows", "triangle", "few"}) {
+        for (const char* chunk : {"7x9", "16x16", "100x100"}) {
+          auto encoding = plain;
+          encoding.push_back({"chunk", chunk});
+          encoding.push_back({"fletcher32", chunk[0] == '7' ? "yes" : "no"});
+          add({"", {33, 40}, ItemType::float64, 3, parts, encoding, false, 2}, ".nc");
+        }
+      }
+      add({"", {16, 24, 40}, ItemType::int16, 4, "blocks", plain}, ".nc");
+      add({"", {1}, ItemType::float64, 2, "slabs", plain}, ".nc");
+      for (const auto type : {ItemType::uint8, ItemType::int64, ItemType::uint32,
+                              ItemType::complex64, ItemType::complex128}) {
+        add({"", {16, 20}, type, 2, "slabs", plain}, ".h5");
+      }
+    }
     add({"",
          {50, 40},
          ItemType::float64,
@@ -65,7 +85,7 @@ std::vector<FormatCase> cases() {
          "slabs",
          {{"codec", compressor.name}, {"shuffle", "yes"}}});
   }
-  if (have_zfp()) encoded("zfp");
+  if (have_zfp()) encoded("zfp", ".zarr");
   return all;
 }
 

@@ -15,12 +15,14 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <random>
 
 #include <gtest/gtest.h>
 
 #include "format_case.hpp"
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/chunk_grid.hpp"
+#include "server/formats/rounding.hpp"
 #include "server/formats/zfp_codec.hpp"
 #include "tailrace/error.hpp"
 
@@ -212,7 +214,7 @@ TEST_F(FormatsTest, WrongInputIsRefused) {
     EXPECT_EQ(error.code(), Errc::invalid_input) << name;
   }
   other.name = "a.h5";
-  other.encoding = {{"codec", "zstd"}};
+  other.encoding = {{"codec", "bz2"}};
   EXPECT_EQ(error_of([&] { write_case(other, folder); }).code(), Errc::invalid_input);
   EXPECT_TRUE(names().empty());
 }
@@ -271,12 +273,106 @@ TEST(CodecTest, SpecialValuesSurviveATolerance) {
     std::vector<std::byte> items(bytes.begin(), bytes.end()), out;
     const auto encoding = parse_encoding({{"codec", codec}, {"tolerance", "0.01"}});
     const ChunkCodec chunk(encoding, {ItemType::float64, 1, {64}, false});
-    EXPECT_EQ(chunk.tolerance(), 0.01);
+    EXPECT_EQ(chunk.rounding().tolerance, 0.01);
     chunk.encode(items, out);
     if (std::string(codec) == "none") {
       EXPECT_LE(largest_error(ItemType::float64, bytes, out), 0.01);
       EXPECT_NE(std::memcmp(bytes.data(), out.data(), out.size()), 0);
     }
+  }
+}
+
+template <class T>
+std::vector<T> many_numbers() {
+  std::mt19937_64 bits(7);
+  std::vector<T> numbers{0,
+                         -0.0,
+                         1,
+                         10,
+                         100,
+                         999.5,
+                         0.001,
+                         std::numeric_limits<T>::denorm_min(),
+                         std::numeric_limits<T>::max(),
+                         -std::numeric_limits<T>::infinity()};
+  while (numbers.size() < 20000) {
+    const auto some = bits();
+    T number{};
+    std::memcpy(&number, &some, sizeof number);
+    if (std::isfinite(number)) numbers.push_back(number);
+    numbers.push_back(static_cast<T>(std::ldexp(static_cast<double>(some % 100000), -10)));
+  }
+  return numbers;
+}
+
+template <class T>
+std::vector<T> rounded(const Rounding& rounding, std::vector<T> numbers,
+                       std::optional<store::ItemBytes> fill = {}) {
+  Rounder(rounding, item_type<T>(), fill).run(std::as_writable_bytes(std::span(numbers)));
+  return numbers;
+}
+
+template <class T>
+void expect_digits_right() {
+  const auto numbers = many_numbers<T>();
+  for (const int digits : {1, 3, 6}) {
+    const auto found = rounded<T>({.digits = digits}, numbers);
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto right = static_cast<long double>(numbers[i]);
+      if (!std::isnormal(numbers[i])) {
+        EXPECT_EQ(found[i], numbers[i]);
+        continue;
+      }
+      const auto before_point = std::floor(std::log10(std::abs(right))) + 1;
+      const auto most = 0.5L * std::pow(10.0L, before_point - digits);
+      EXPECT_LE(std::abs(static_cast<long double>(found[i]) - right), most * (1 + 1e-12L))
+          << numbers[i] << " to " << digits << " digits became " << found[i];
+      changed += found[i] != numbers[i] ? 1 : 0;
+    }
+    EXPECT_GT(changed, numbers.size() / 4);
+  }
+}
+
+TEST(RoundingTest, DigitsThatWereAskedForAreRight) {
+  expect_digits_right<float>();
+  expect_digits_right<double>();
+}
+
+TEST(RoundingTest, BitsThatWereAskedForAreRight) {
+  const auto numbers = many_numbers<double>();
+  for (const int bits : {1, 7, 30}) {
+    const auto found = rounded<double>({.bits = bits}, numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (!std::isnormal(numbers[i]) || std::isinf(numbers[i])) continue;
+      EXPECT_LE(std::abs(found[i] - numbers[i]), std::ldexp(std::abs(numbers[i]), -bits - 1));
+    }
+  }
+}
+
+TEST(RoundingTest, FillValuesStay) {
+  store::ItemBytes fill{};
+  const double missing = 1.2345678901234567;
+  std::memcpy(fill.data(), &missing, sizeof missing);
+  const auto found = rounded<double>({.digits = 2}, {missing, 1.23456789}, fill);
+  EXPECT_EQ(found[0], missing);
+  EXPECT_NE(found[1], 1.23456789);
+}
+
+TEST_F(FormatsTest, TextsStandForSettings) {
+  EXPECT_TRUE(parse_compress("").empty());
+  EXPECT_TRUE(parse_compress("none").empty());
+  const auto encoding = parse_encoding(parse_compress("deflate:3 digits=4 chunk=2x30"));
+  EXPECT_EQ(encoding.codec, "deflate");
+  EXPECT_EQ(encoding.level, 3);
+  EXPECT_EQ(encoding.rounding.digits, 4);
+  EXPECT_EQ(encoding.chunk, (std::vector<std::ptrdiff_t>{2, 30}));
+  EXPECT_TRUE(encoding.shuffle);
+  for (const char* wrong :
+       {"deflate:0", "deflate:10", "deflat:1", "deflate:x", "level=1", "deflate chunk=0x2",
+        "deflate chunk=2x", "deflate chunk=x", "deflate speed=1", "deflate digits=3 bits=3",
+        "deflate digits=-1", ":1"}) {
+    EXPECT_EQ(error_of([&] { parse_compress(wrong); }).code(), Errc::invalid_input) << wrong;
   }
 }
 

@@ -91,6 +91,11 @@ inline OutputOptions random_output(Dice& dice, const Comm& comm) {
   options.buffered_files = static_cast<int>(dice.between(1, 3));
   options.method = dice.one_of(methods);
   options.checksums = dice.chance(80);
+  if (dice.chance(40)) {
+    constexpr std::array ways{"deflate:1", "deflate:4 shuffle=no", "deflate:1 chunk=2x3x4",
+                              "deflate:2 chunk=5x7", "deflate:1 chunk_bytes=64"};
+    options.compress = dice.one_of(ways);
+  }
   return options;
 }
 
@@ -116,6 +121,7 @@ inline Product random_product(Dice& dice) {
   constexpr std::array codecs{"none", "zstd", "gzip", "bz2", "rle", "zfp"};
   if (dice.chance(30)) {
     product.path = dice.chance(50) ? "{path}_copy.h5" : "{path}_copy.nc";
+    if (dice.chance(40)) product.stages = {"compress codec=deflate level=1 chunk_bytes=4096"};
     return product;
   }
   const std::string codec = dice.one_of(codecs);

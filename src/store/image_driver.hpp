@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "store/file_image.hpp"
+#include "store/hdf5_handle.hpp"
+#include "tailrace/box.hpp"
+
+namespace tailrace::store {
+
+/// A file that HDF5 lays out without a file: metadata is kept in memory, and of data only its place
+/// is noted, if so wished. HDF5 reaches it by a file driver of its own (its "virtual file layer").
+class ImageFile {
+ public:
+  /// Registers the driver. Throws `Errc::io`.
+  ImageFile();
+  /// Makes files that are created with the access list `access` be this one. It must outlive them.
+  void use(hid_t access);
+  /// Whether bytes that HDF5 writes to datasets are kept, as those of coordinates, or dropped, as
+  /// writers have them.
+  void keep_data(bool keep) { keeps_data_ = keep; }
+  /// Where data has been dropped since the last call, in the order in which HDF5 wrote it.
+  std::vector<Range> take_dropped() { return std::exchange(dropped_, {}); }
+  /// Copies the metadata into `image`: pages that hold any, without what lies in `data`
+  /// (ascending).
+  void take_metadata(std::span<const Range> data, FileImage& image) const;
+
+ private:
+  friend struct ImageDriver;
+  static constexpr std::ptrdiff_t page_bytes = 4096;
+  void write(std::ptrdiff_t at, std::span<const std::byte> bytes);
+  void read(std::ptrdiff_t at, std::span<std::byte> bytes) const;
+
+  std::map<std::ptrdiff_t, std::array<std::byte, page_bytes>> pages_;  ///< by their numbers
+  std::vector<Range> dropped_;
+  bool keeps_data_ = true;
+  std::ptrdiff_t allocated_ = 0, end_ = 0;
+  Hdf5Handle driver_;
+};
+
+/// Adds the last row of the checksum table, which stands for all that is not in `data` (ascending),
+/// holes included.
+void add_header_row(std::span<const Range> data, std::ptrdiff_t table_rows,
+                    std::size_t num_variables, FileImage& image);
+
+}  // namespace tailrace::store
