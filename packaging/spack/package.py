@@ -40,6 +40,8 @@ class Tailrace(CMakePackage):
     depends_on("zlib-api")
     depends_on("bzip2")
     depends_on("zstd")
+    depends_on("libdeflate")
+    depends_on("isa-l")
     depends_on("zfp")
     depends_on("liburing", when="platform=linux")
     depends_on("lapack", when="+lapack")
