@@ -418,7 +418,7 @@ void build(const ImageSetting& setting, std::size_t num_datasets, FileImage& ima
   image.table_offset = -1;
   image.box_table_offset = -1;
   const QuietHdf5 quiet;
-  ImageFile memory;
+  ImageFile memory(image.pages);
   std::vector<Range> ranges;
   {
     const auto file = create_file(memory, setting);

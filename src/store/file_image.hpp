@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/image_pages.hpp"
 #include "store/writer_part.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/more/file_contents.hpp"
@@ -54,6 +55,7 @@ struct FileImage {
   std::ptrdiff_t table_offset = -1;
   std::ptrdiff_t box_table_offset = -1;
   std::ptrdiff_t total_bytes = 0;
+  ImagePages pages;  ///< in which HDF5 lays the file out
 
   /// Adds `count` bytes of the file, from `file_offset` on; the caller fills them. Local.
   std::byte* add(std::ptrdiff_t file_offset, std::ptrdiff_t count) {

@@ -2,7 +2,9 @@
 #include "store/image_driver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <new>
 
 #include "store/file_hash.hpp"
 #if H5_VERSION_GE(1, 13, 0)
@@ -46,7 +48,7 @@ struct ImageDriver {
     return static_cast<haddr_t>(of(driver).end_);
   }
   static herr_t read(H5FD_t* driver, H5FD_mem_t, hid_t, haddr_t at, std::size_t bytes, void* to) {
-    of(driver).read(static_cast<std::ptrdiff_t>(at), {static_cast<std::byte*>(to), bytes});
+    of(driver).pages_.read(static_cast<std::ptrdiff_t>(at), {static_cast<std::byte*>(to), bytes});
     return 0;
   }
   static herr_t write(H5FD_t* driver, H5FD_mem_t kind, hid_t, haddr_t at, std::size_t bytes,
@@ -58,7 +60,7 @@ struct ImageDriver {
       if (kind == H5FD_MEM_DRAW && !file.keeps_data_) {
         file.dropped_.push_back({start, count});
       } else {
-        file.write(start, {static_cast<const std::byte*>(from), bytes});
+        file.pages_.write(start, {static_cast<const std::byte*>(from), bytes});
       }
     } catch (const std::bad_alloc&) {
       return -1;
@@ -111,50 +113,33 @@ void add_zeros(Hash& hash, std::ptrdiff_t bytes) {
 
 }  // namespace
 
-ImageFile::ImageFile() : driver_(H5FDregister(&image_class), H5FDunregister, "register a driver") {}
+ImageFile::ImageFile(ImagePages& pages)
+    : pages_(pages), driver_(H5FDregister(&image_class), H5FDunregister, "register a driver") {
+  pages_.clear();
+}
 
 void ImageFile::use(hid_t access) {
   ImageFile* const self = this;
   check_hdf5(H5Pset_driver(access, driver_.id(), &self), "set the file driver");
 }
 
-void ImageFile::write(std::ptrdiff_t at, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const auto within = static_cast<std::size_t>(at % page_bytes);
-    const auto count = std::min(bytes.size(), page_bytes - within);
-    std::memcpy(pages_[at / page_bytes].data() + within, bytes.data(), count);
-    at += static_cast<std::ptrdiff_t>(count);
-    bytes = bytes.subspan(count);
-  }
-}
-
-void ImageFile::read(std::ptrdiff_t at, std::span<std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const auto within = static_cast<std::size_t>(at % page_bytes);
-    const auto count = std::min(bytes.size(), page_bytes - within);
-    if (const auto page = pages_.find(at / page_bytes); page != pages_.end()) {
-      std::memcpy(bytes.data(), page->second.data() + within, count);
-    } else {
-      std::memset(bytes.data(), 0, count);
-    }
-    at += static_cast<std::ptrdiff_t>(count);
-    bytes = bytes.subspan(count);
-  }
-}
-
 void ImageFile::take_metadata(std::span<const Range> data, FileImage& image) const {
+  constexpr auto page_bytes = ImagePages::page_bytes;
+  const auto& places = pages_.places();
   image.total_bytes = end_;
   auto range = data.begin();
-  for (auto page = pages_.begin(); page != pages_.end();) {
+  for (std::size_t page = 0; page < places.size();) {
     // Pages that follow each other.
-    const auto start = page->first * page_bytes;
-    auto last = page;
-    while (++page != pages_.end() && page->first == last->first + 1) last = page;
-    const auto end = std::min((last->first + 1) * page_bytes, end_);
+    const auto start = places[page].first * page_bytes;
+    auto end = start;
+    for (; page < places.size() && places[page].first * page_bytes == end; ++page) {
+      end += page_bytes;
+    }
+    end = std::min(end, end_);
     const auto take = [&](std::ptrdiff_t from, std::ptrdiff_t until) {
       if (from >= until) return;
       auto* const to = image.add(from, until - from);
-      read(from, {to, static_cast<std::size_t>(until - from)});
+      pages_.read(from, {to, static_cast<std::size_t>(until - from)});
     };
     auto from = start;
     for (; range != data.end() && range->start < end; ++range) {

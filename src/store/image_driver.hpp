@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <map>
 #include <span>
 #include <vector>
 
 #include "store/file_image.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/image_pages.hpp"
 #include "tailrace/box.hpp"
 
 namespace tailrace::store {
@@ -17,8 +16,9 @@ namespace tailrace::store {
 /// is noted, if so wished. HDF5 reaches it by a file driver of its own (its "virtual file layer").
 class ImageFile {
  public:
-  /// Registers the driver. Throws `Errc::io`.
-  ImageFile();
+  /// Registers the driver. The metadata goes to `pages`, which must live as long. Throws
+  /// `Errc::io`.
+  explicit ImageFile(ImagePages& pages);
   /// Makes files that are created with the access list `access` be this one. It must outlive them.
   void use(hid_t access);
   /// Whether bytes that HDF5 writes to datasets are kept, as those of coordinates, or dropped, as
@@ -32,11 +32,8 @@ class ImageFile {
 
  private:
   friend struct ImageDriver;
-  static constexpr std::ptrdiff_t page_bytes = 4096;
-  void write(std::ptrdiff_t at, std::span<const std::byte> bytes);
-  void read(std::ptrdiff_t at, std::span<std::byte> bytes) const;
 
-  std::map<std::ptrdiff_t, std::array<std::byte, page_bytes>> pages_;  ///< by their numbers
+  ImagePages& pages_;
   std::vector<Range> dropped_;
   bool keeps_data_ = true;
   std::ptrdiff_t allocated_ = 0, end_ = 0;
