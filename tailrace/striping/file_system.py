@@ -101,7 +101,7 @@ def _check(path: Path, count: int, size: int) -> None:
         raise TailraceError(f"--size {size}: expected a multiple of 64 KiB below 4 GiB", status=2)
     if path.exists() and not path.is_dir():
         if not path.is_file():
-            raise TailraceError(f"{path} is neither a file nor a folder")
+            raise TailraceError(f"{path} is a device or a pipe, not a file or a folder")
         if path.stat().st_size > 0:
             raise TailraceError(
                 f"{path} holds data: stripes are given when a file is created. Set them on its "

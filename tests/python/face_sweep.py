@@ -60,6 +60,7 @@ allow(r"(Output|Session)\.server_program", "no numbers")
 # The type of an array is its own; files take any strides, reductions any shape and number type.
 allow(r"(Output.write\.u|Variable\.array|File\.(write|read)\.array|Input.read\.out)",
       "another precision", "gaps")  # fmt: skip
+allow(r"Memory\.of\.view", "backwards")  # as files take them
 READ = ("a read-only array", "broadcast")
 allow(r"(Output.write\.u|Variable\.array|File.write\.array|Memory.of\.view)", *READ, "gaps",
       "another precision")  # fmt: skip

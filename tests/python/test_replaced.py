@@ -21,7 +21,7 @@ from tailrace.errors import TailraceError
 from tailrace.files import replaced, require_place, require_writable, write_whole
 from tailrace.profile import loadable
 from tailrace.runs.folder import Run
-from tailrace.striping import ceph, lustre
+from tailrace.striping import file_system, lustre
 
 Patch = pytest.MonkeyPatch
 
@@ -43,14 +43,16 @@ def gathered(path: Path, patch: Patch) -> None:
 
 
 def striped_on_lustre(path: Path, patch: Patch) -> None:
+    patch.setattr(file_system, "file_system_of", lambda path: "lustre")
     patch.setattr(lustre, "_run", lambda *words: Path(words[-1]).touch(exist_ok=False))
-    lustre.set_layout(path, 2, 0)
+    file_system.set_layout(path, 2, 0)
 
 
 def striped_on_ceph(path: Path, patch: Patch) -> None:
-    patch.setattr(ceph, "_set_attribute", lambda path, value: None)
-    patch.setattr(ceph, "_value", lambda path, count, size: "value")
-    ceph.set_layout(path, 2, 0)
+    patch.setattr(file_system, "file_system_of", lambda path: "ceph")
+    patch.setattr(file_system, "_whole_of_ceph", lambda path, count, size: (count, size))
+    patch.setattr(file_system, "_set_on_ceph", lambda path, *_: path.touch(exist_ok=False))
+    file_system.set_layout(path, 2, 0)
 
 
 WRITERS = [text_of_command, gathered, striped_on_lustre, striped_on_ceph]
@@ -75,8 +77,7 @@ def test_all_members_are_here() -> None:
     assert uses == {
         "files.py",
         "apps/groundwater/pflotran_file.py",
-        "striping/lustre.py",
-        "striping/ceph.py",
+        "striping/file_system.py",
     }
 
 

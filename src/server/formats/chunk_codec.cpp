@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/formats/chunk_codec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -102,15 +103,25 @@ void ChunkCodec::compress(std::span<const std::byte> items, std::vector<std::byt
   out.resize(static_cast<std::size_t>(compress(items, out, encoding_.level)));
 }
 
-void ChunkCodec::look_at(std::span<const std::byte> items) {
+// As each byte of an item has its own part of a shuffled chunk, some of each part is compressed.
+void ChunkCodec::look_at(std::span<std::byte> items) {
   if (zfp() || encoding_.level != 1) return;
   const auto& compressor = find_compressor(encoding_.codec);
   if (compressor.compress_smaller == nullptr) return;
-  std::vector<std::byte> rounded(items.begin(), items.end()), shuffled;
-  rounder_.run(rounded);
+  rounder_.run(items);
   const auto item = static_cast<std::size_t>(item_bytes(array_.type));
-  if (encoding_.shuffle && item > 1) shuffle_bytes(rounded, item, shuffled);
-  smaller_ = !compress_suits(compressor, shuffled.empty() ? rounded : shuffled);
+  const bool turn = encoding_.shuffle && item > 1;
+  std::vector<std::byte> shuffled;
+  if (turn) shuffle_bytes(items, item, shuffled);
+  const std::span<const std::byte> all = turn ? std::span<const std::byte>(shuffled) : items;
+  const auto part_bytes = all.size() / (turn ? item : 1);
+  constexpr std::size_t share = 8;
+  const auto count = std::min(part_bytes, std::max<std::size_t>(part_bytes / share, 4096));
+  std::vector<std::byte> sample;
+  for (auto at = (part_bytes - count) / 2; at + count <= all.size(); at += part_bytes) {
+    sample.insert(sample.end(), all.data() + at, all.data() + at + count);
+  }
+  smaller_ = !compress_suits(compressor, sample);
 }
 
 void ChunkCodec::encode(std::span<std::byte> items, std::vector<std::byte>& out) const {

@@ -30,9 +30,9 @@ class ChunkCodec {
   std::string json() const;
   /// How items are rounded; of integers not at all.
   const Rounding& rounding() const;
-  /// Looks at `items`, some of those to come: where the fast library makes larger chunks of them
-  /// than others do, it is not used. Not thread-safe. Local.
-  void look_at(std::span<const std::byte> items);
+  /// Looks at the items of a chunk, which it changes (rounding): where the fast library makes
+  /// larger chunks than zlib, it is not used. Not thread-safe. Local.
+  void look_at(std::span<std::byte> items);
   /// Encodes a whole chunk; changes `items` (rounding). Thread-safe. Throws `Errc::internal` if a
   /// library fails or an error would exceed the tolerance.
   void encode(std::span<std::byte> items, std::vector<std::byte>& out) const;

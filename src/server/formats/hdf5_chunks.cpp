@@ -96,17 +96,6 @@ Encoding encoding_of(const Step& step, const Field& field) {
   return plain;
 }
 
-/// Some items from the middle of `parts`; few, as they are compressed once more.
-std::span<const std::byte> sample_of(std::span<const FieldPart> parts, std::ptrdiff_t item) {
-  constexpr std::ptrdiff_t most_bytes = 128 << 10, share = 32;
-  std::ptrdiff_t all = 0;
-  for (const auto& part : parts) all += part.box.num_items();
-  const auto& part = parts[parts.size() / 2];
-  const auto items = part.box.num_items();
-  const auto count = std::clamp<std::ptrdiff_t>(all / share, 1, std::min(items, most_bytes / item));
-  return {part.data + (items - count) / 2 * item, static_cast<std::size_t>(count * item)};
-}
-
 class ChunkedFile : public StepFile, private PartBytes {
  public:
   ChunkedFile(Step step, const FileSettings& settings, int server, int num_servers)
@@ -277,7 +266,13 @@ void ChunkedFile::pack_chunks(std::size_t f, std::span<const std::int64_t> chunk
   const auto fill = fill_item(field.name, field.attributes, field.type);
   const ChunkParts found(grid, parts, fill.value_or(ItemBytes{}));
   ChunkCodec codec(encodings_[f], {field.type, grid.num_dims, grid.chunk, false, fill});
-  if (!chunks.empty() && !parts.empty()) codec.look_at(sample_of(parts, item_bytes(field.type)));
+  if (!chunks.empty()) {
+    const Box box = grid.shard_box(chunks[chunks.size() / 2]);
+    std::vector<std::byte> items(
+        static_cast<std::size_t>(box.num_items() * item_bytes(field.type)));
+    found.gather(box, item_bytes(field.type), items);
+    codec.look_at(items);
+  }
   const auto at_once = threads_ > 1 ? static_cast<std::size_t>(4 * threads_) : 1;
   std::vector<std::vector<std::byte>> encoded(std::min(at_once, chunks.size()));
   std::vector<Packed> packed(encoded.size());
