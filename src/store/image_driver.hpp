@@ -12,8 +12,8 @@
 
 namespace tailrace::store {
 
-/// A file that HDF5 lays out without a file: metadata is kept in memory, and of data only its place
-/// is noted, if so wished. HDF5 reaches it by a file driver of its own (its "virtual file layer").
+/// A file that HDF5 lays out in memory. Metadata is kept; of data, only the place is noted if
+/// `keep_data(false)` was called. HDF5 reaches it through a virtual file driver.
 class ImageFile {
  public:
   /// Registers the driver. The metadata goes to `pages`, which must live as long. Throws

@@ -32,8 +32,8 @@ struct ChunkGrid {
 using Boxes = std::vector<Box>;
 
 /// A grid for an array of which the servers hold `boxes`. Its chunks are those that `encoding`
-/// gives for so many axes; else chunks and shards have at most the bytes that `encoding` says.
-/// Where the parts of the servers allow it, no shard is shared by two: its extents divide the
+/// gives for that many axes; otherwise chunks and shards have at most the bytes that `encoding`
+/// says. Where the parts of the servers allow it, no shard is shared by two: its extents divide the
 /// distances between their boundaries. Where that would give tiny files, the grid ignores the
 /// parts. Local.
 ChunkGrid choose_grid(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
