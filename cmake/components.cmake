@@ -4,7 +4,7 @@
 #   move     chooser, and core, layout, tune, trace, move, model of src; MPI, fmt, OpenMP, threads,
 #            xxhash
 #   fft      fft; move; ducc0 (compiled in), FFTW if asked for
-#   io       file, store; move; HDF5, liburing
+#   io       file, store; move; HDF5, liburing, codecs
 #   servers  server; io, fft; HDF5, codecs
 #   tailrace all of these
 #
@@ -64,6 +64,42 @@ macro(tailrace_need name)
   endforeach()
   set_property(TARGET tailrace_${name} APPEND PROPERTY TAILRACE_PACKAGES ${ARGN})
 endmacro()
+
+# tailrace_need_codecs(component NAME=module NAME=library=header ...): links the codecs that are found
+# and defines TAILRACE_HAVE_NAME. Those with a header are linked by path: the CMake packages of some
+# need more languages.
+function(tailrace_need_codecs component)
+  set(target tailrace_${component})
+  foreach(codec ${ARGN})
+    string(REPLACE "=" ";" parts ${codec})
+    list(GET parts 0 name)
+    list(GET parts 1 library)
+    list(LENGTH parts count)
+    if(count EQUAL 2)
+      pkg_check_modules(${name} QUIET IMPORTED_TARGET GLOBAL ${library})
+      set(found ${${name}_FOUND})
+      if(found)
+        tailrace_need(${component} ${name}=${library})
+      endif()
+    else()
+      list(GET parts 2 header)
+      find_library(${name}_LIBRARY ${library})
+      find_path(${name}_INCLUDE_DIR ${header})
+      if(${name}_LIBRARY AND ${name}_INCLUDE_DIR)
+        set(found ON)
+        target_link_libraries(${target} PRIVATE ${${name}_LIBRARY})
+        target_include_directories(${target} SYSTEM PRIVATE ${${name}_INCLUDE_DIR})
+      else()
+        set(found OFF)
+      endif()
+    endif()
+    if(found)
+      target_compile_definitions(${target} PRIVATE TAILRACE_HAVE_${name}=1)
+    else()
+      message(STATUS "${component} is built without the codec of ${library}")
+    endif()
+  endforeach()
+endfunction()
 
 set(tailrace_components move fft io servers)
 tailrace_add_component(move PACKAGES fmt OpenMP Threads XXHASH=libxxhash)

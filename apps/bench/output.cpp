@@ -6,7 +6,8 @@
 // is a copy of the field in memory and a plain write of it to a new file, flushed: by the page
 // cache or past it, whichever is faster. With `compress`, the field is one that compresses, and two
 // more write it so: hidden, and as programs do it with HDF5 alone, gathered on rank 0 and through
-// the filters of HDF5 ("deflate" of the same level, shuffled).
+// the filters of HDF5 ("deflate" of the same level, shuffled). After each run of these two its
+// first file is read again: by all ranks, or by HDF5 on rank 0.
 
 #include <unistd.h>
 
@@ -29,6 +30,7 @@
 #include "compute_step.hpp"
 #include "io_limit.hpp"
 #include "programs.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/output.hpp"
 
 namespace {
@@ -73,7 +75,8 @@ struct WriteMethod {
   std::function<void()> progress = [] {};
   std::function<void()> finish = [] {};
   std::function<OutputStatistics()> statistics = {};  ///< what `Output` says; none of MPI-IO
-  std::vector<double> seconds = {}, seen = {}, drain = {};
+  std::function<void()> read = {};  ///< the first file of a run; none: it is not measured
+  std::vector<double> seconds = {}, seen = {}, drain = {}, reading = {};
   OutputStatistics before = {};   ///< of the first run, when buffers are made
   OutputStatistics counted = {};  ///< calls, as far as the method does not count them
   OutputCost cost = OutputCost();
@@ -104,14 +107,20 @@ class Bench {
     variants_.push_back({"MPI-IO, collective", false, [this](int step) { write_mpi_io(step); }});
     if (compress_.empty()) return;
     add_ours("tailrace, hidden, " + compress_, "hidden", args, compress_);
+    variants_.back().read = [this] { read_ours(); };
     if (deflate_level() < 1) return;
     variants_.push_back({"HDF5's filters, rank 0", false, [this](int step) { write_hdf5(step); }});
+    variants_.back().read = [this] { read_hdf5(); };
+#ifdef H5_HAVE_PARALLEL
+    variants_.push_back(
+        {"HDF5's filters, parallel", false, [this](int step) { write_parallel_hdf5(step); }});
+#endif
   }
 
   void measure(int repeats) {
     for (auto& variant : variants_) {
       run(variant, 1);  // buffers are made at the first use
-      if (variant.name.ends_with(compress_) && comm_.rank() == 0) note_chunk();
+      if (!compress_.empty() && variant.name.ends_with(compress_)) note_chunk();
       variant.before = statistics(variant);
       variant.cost = OutputCost();
       variant.cost.begin_step({variant.before});
@@ -123,6 +132,7 @@ class Bench {
         variant.seconds.push_back(times.total_s);
         variant.seen.push_back(times.seen_s);
         variant.drain.push_back(times.drain_s);
+        if (variant.read) variant.reading.push_back(read_s(variant));
         for (auto& limit : limits_) limit.seconds.push_back(copy_and_write_s(limit.setting));
       }
     }
@@ -156,10 +166,11 @@ class Bench {
             .number("over_limit", *work.output_s / limit_s())
             .number("writer_cpu_s", work.cpu_s)
             .number("stored", work.written_bytes / bytes);
-      } else if (variant.name.starts_with("HDF5") && variant.counted.steps > 0) {
+      } else if (variant.read && variant.counted.steps > 0) {
         line.number("writer_cpu_s", hdf5_cpu_s_ / static_cast<double>(variant.counted.steps))
             .number("stored", hdf5_bytes_ / bytes);
       }
+      if (!variant.reading.empty()) line.number("read_s", bench::median(variant.reading));
       line.print();
     }
   }
@@ -262,6 +273,10 @@ class Bench {
 
   /// HDF5's filters get chunks of the shape that ours had.
   void note_chunk() {
+    if (comm_.rank() == 0) read_chunk();
+    MPI_Bcast(chunk_.data(), 3 * int{sizeof(hsize_t)}, MPI_BYTE, 0, comm_.raw());
+  }
+  void read_chunk() {
     const hid_t file = H5Fopen(path(0).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
     const hid_t dataset = H5Dopen2(file, "u", H5P_DEFAULT);
     const hid_t create = H5Dget_create_plist(dataset);
@@ -271,15 +286,9 @@ class Bench {
     H5Fclose(file);
   }
 
-  /// Everything to rank 0, which writes it through the filters of HDF5.
-  void write_hdf5(int step) {
-    const double start_s = cpu_s_of_thread();
-    std::vector<double> whole;
-    gather(whole);
-    if (comm_.rank() != 0) return;
+  hid_t make_filtered(hid_t file) const {
     const auto extent = static_cast<hsize_t>(n_);
     const hsize_t extents[3] = {extent, extent, extent};
-    const hid_t file = H5Fcreate(path(step).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t space = H5Screate_simple(3, extents, nullptr);
     const hid_t create = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(create, 3, chunk_.data());
@@ -287,15 +296,77 @@ class Bench {
     H5Pset_deflate(create, static_cast<unsigned>(deflate_level()));
     const hid_t dataset =
         H5Dcreate2(file, "u", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
-    H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, whole.data());
-    H5Dclose(dataset);
     H5Pclose(create);
     H5Sclose(space);
+    return dataset;
+  }
+
+#ifdef H5_HAVE_PARALLEL
+  /// All ranks write their boxes, collectively, through the filters of HDF5.
+  void write_parallel_hdf5(int step) const {
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS), transfer = H5Pcreate(H5P_DATASET_XFER);
+    H5Pset_fapl_mpio(access, comm_.raw(), MPI_INFO_NULL);
+    H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
+    const hid_t file = H5Fcreate(path(step).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    const hid_t dataset = make_filtered(file);
+    const hid_t space = H5Dget_space(dataset);
+    const hsize_t items = field_.size();
+    const hid_t memory = H5Screate_simple(1, &items, nullptr);
+    H5Sselect_none(space);
+    if (!boxes_.empty()) {
+      std::array<hsize_t, 3> start{}, count{};
+      std::copy_n(boxes_[0].start.begin(), 3, start.begin());
+      std::copy_n(boxes_[0].extents.begin(), 3, count.begin());
+      H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+    }
+    H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, transfer, field_.data());
+    H5Sclose(memory);
+    H5Sclose(space);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    H5Pclose(transfer);
+    H5Pclose(access);
+  }
+#endif
+
+  /// Everything to rank 0, which writes it through the filters of HDF5.
+  void write_hdf5(int step) {
+    const double start_s = cpu_s_of_thread();
+    std::vector<double> whole;
+    gather(whole);
+    if (comm_.rank() != 0) return;
+    const hid_t file = H5Fcreate(path(step).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t dataset = make_filtered(file);
+    H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, whole.data());
+    H5Dclose(dataset);
     H5Fclose(file);
     struct stat written {};
     ::stat(path(step).c_str(), &written);
     hdf5_bytes_ = static_cast<double>(written.st_size);
     hdf5_cpu_s_ += cpu_s_of_thread() - start_s;
+  }
+
+  /// Collective.
+  double read_s(const WriteMethod& variant) const {
+    MPI_Barrier(comm_.raw());
+    const double start = bench::now_s();
+    variant.read();
+    return bench::all_max(bench::now_s() - start);
+  }
+
+  void read_ours() {
+    const tailrace::Input input(comm_, path(0));
+    input.read("u", tailrace::ItemType::float64, layout_, memory_, copy_.data());
+  }
+
+  void read_hdf5() {
+    if (comm_.rank() != 0) return;
+    read_.resize(static_cast<std::size_t>(n_ * n_ * n_));
+    const hid_t file = H5Fopen(path(0).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t dataset = H5Dopen2(file, "u", H5P_DEFAULT);
+    H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read_.data());
+    H5Dclose(dataset);
+    H5Fclose(file);
   }
 
   /// The whole field on rank 0. Collective.
@@ -420,7 +491,7 @@ class Bench {
   Layout layout_;
   std::vector<tailrace::Box> boxes_;
   tailrace::Memory memory_;
-  std::vector<double> field_, copy_;
+  std::vector<double> field_, copy_, read_;
   std::string compress_;
   double hdf5_cpu_s_ = 0, hdf5_bytes_ = 0;
   std::array<hsize_t, 3> chunk_{1, 1, 1};

@@ -32,6 +32,8 @@ void DatasetReader::read(std::span<const std::ptrdiff_t> units, std::vector<std:
   if (units_.are_in_parts()) return read_parts(units, data.data());
   const auto boxes = units_.boxes(units);
   if (entry_.offset >= 0) return read_direct(boxes, data.data());
+  open_dataset();
+  if (chunks_) return read_chunks(boxes, data.data());
   auto* at = data.data();
   for (const auto& box : boxes) {
     read_by_hdf5(box, at);
@@ -140,16 +142,35 @@ std::string missing_filter(hid_t dataset) {
 
 }  // namespace
 
+void DatasetReader::open_dataset() {
+  if (dataset_) return;
+  quiet_.emplace();
+  hdf5_file_.emplace(open_hdf5_file(file_.path()));
+  dataset_.emplace(H5Dopen2(hdf5_file_->id(), entry_.name.c_str(), H5P_DEFAULT), H5Dclose,
+                   "open " + entry_.name);
+  ++file_.statistics().opens;
+  chunks_ = ChunkReader::of(dataset_->id(), entry_);
+}
+
+void DatasetReader::cannot_read(const Box& box) const {
+  throw Error(Errc::corrupt, fmt::format("{}: dataset {}, box {} cannot be read (damaged or cut "
+                                         "short)",
+                                         file_.path(), entry_.name, box.describe()));
+}
+
+void DatasetReader::read_chunks(std::span<const Box> boxes, std::byte* data) {
+  auto& statistics = file_.statistics();
+  const double start_s = now_s();
+  const auto unread = chunks_->read(boxes, data);
+  ++statistics.reads;
+  for (const auto& box : boxes) statistics.bytes_read += box.num_items() * item_bytes(entry_.type);
+  statistics.io_s += now_s() - start_s;
+  if (unread) cannot_read(*unread);
+}
+
 void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
   auto& statistics = file_.statistics();
   const double start_s = now_s();
-  if (!dataset_) {
-    quiet_.emplace();
-    hdf5_file_.emplace(open_hdf5_file(file_.path()));
-    dataset_.emplace(H5Dopen2(hdf5_file_->id(), entry_.name.c_str(), H5P_DEFAULT), H5Dclose,
-                     "open " + entry_.name);
-    ++statistics.opens;
-  }
   const auto space = select(dataset_->id(), box);
   const auto items = static_cast<hsize_t>(box.num_items());
   const Hdf5Handle memory(H5Screate_simple(1, &items, nullptr), H5Sclose, "space in memory");
@@ -175,9 +196,7 @@ void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
     refuse_input("{}: dataset {} is packed by filter {}, which is not installed (HDF5_PLUGIN_PATH)",
                  file_.path(), entry_.name, missing);
   }
-  throw Error(Errc::corrupt, fmt::format("{}: dataset {}, box {} cannot be read (damaged or cut "
-                                         "short)",
-                                         file_.path(), entry_.name, box.describe()));
+  cannot_read(box);
 }
 
 Damage DatasetReader::damage_of(std::ptrdiff_t unit) {

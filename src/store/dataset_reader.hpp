@@ -11,6 +11,7 @@
 
 #include "file/back_end.hpp"
 #include "file/settings.hpp"
+#include "store/chunk_reader.hpp"
 #include "store/file_index.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/read_plan.hpp"
@@ -68,7 +69,10 @@ class DatasetReader {
   void read_parts(std::span<const std::ptrdiff_t> units, std::byte* data);
   void open_part(int part);
   std::optional<std::uint64_t> checksum(std::ptrdiff_t unit);
+  void open_dataset();
+  void read_chunks(std::span<const Box> boxes, std::byte* data);
   void read_by_hdf5(const Box& box, std::byte* data);
+  [[noreturn]] void cannot_read(const Box& box) const;
   Damage damage_of(std::ptrdiff_t unit);
 
   ReadFile& file_;
@@ -78,6 +82,7 @@ class DatasetReader {
   std::ptrdiff_t checked_ = 0;
   std::optional<QuietHdf5> quiet_;
   std::optional<Hdf5Handle> hdf5_file_, dataset_;
+  std::optional<ChunkReader> chunks_;  ///< none where HDF5 undoes the filters
 };
 
 }  // namespace tailrace::store

@@ -6,9 +6,10 @@ The driver runs all in turn with the same work, and measures within each run wha
 copy in memory and a plain write to a new file, flushed, by the page cache or past it, whichever is
 faster; both are measured between the runs.
 
-With ``--compress`` the field is one that compresses, and two more take part: hidden output that
-compresses it, and rank 0 that gathers it and writes it through HDF5's own filters. `stored` is what
-the file has of the field's bytes.
+With ``--compress`` the field is one that compresses, and more methods take part: hidden output that
+compresses it, and HDF5's own filters, gathered on rank 0 or collectively by all ranks (if HDF5 is a
+parallel one). `stored` is the size of the file compared with that of the field. The first two read
+their first file again: `Input` on all ranks, HDF5 on rank 0.
 
 With ``--throttle`` the files go to a slow disk in memory that is set up before and removed
 afterwards (root needed).
@@ -82,5 +83,7 @@ def finish(measured: Measured, _options: Options) -> None:
             row["cost_within"] = f"{100 * cost:.1f} ± {100 * spread:.1f} %"
         if row.get("writer_cpu_s") and row.get("stored"):
             row["core_mb_per_s"] = row["bytes_per_step"] / row["writer_cpu_s"] / 1e6
+        if row.get("read_s"):
+            row["read_mb_per_s"] = row["bytes_per_step"] / row["read_s"] / 1e6
         if base is not None:
             row["loop_overhead"] = (row["median_s"] - row["drain_s"]) / base["median_s"]

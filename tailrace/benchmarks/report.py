@@ -33,6 +33,7 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "cost_within": ("cost within", "{}"),
     "stored": ("stored", "{:.3f}"),
     "core_mb_per_s": ("MB/s of a core", "{:.0f}"),
+    "read_mb_per_s": ("reads MB/s", "{:.0f}"),
     "overhead": ("x no output", "{:.3f}"),
     "loop_overhead": ("less drain", "{:.3f}"),
     "checkpoint_share": ("cost between two", "{:.2%}"),

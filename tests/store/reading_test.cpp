@@ -136,6 +136,105 @@ TEST_F(ReadingTest, EveryStorage) {
   }
 }
 
+// Chunks that this library unpacks itself and chunks that it leaves to HDF5: all chains of filters,
+// in every order, of items of every size, of chunks that divide the array and that do not.
+TEST_F(ReadingTest, EveryChainOfFilters) {
+  const auto apply = [](char filter, hid_t create) {
+    if (filter == 's') H5Pset_shuffle(create);
+    if (filter == 'd') H5Pset_deflate(create, 1);
+    if (filter == 'f') H5Pset_fletcher32(create);
+    if (filter == 'n') H5Pset_nbit(create);
+  };
+  std::vector<std::string> chains{"", "nd", "dd", "sdsd"};
+  for (const char* all : {"s", "d", "f", "sd", "sf", "df", "sdf"}) {
+    std::string chain = all;
+    std::ranges::sort(chain);
+    do {
+      chains.push_back(chain);
+    } while (std::ranges::next_permutation(chain).found);
+  }
+  struct Form {
+    hid_t type;
+    ItemType read;
+    std::vector<hsize_t> extents, chunk;
+  };
+  const std::vector<Form> forms{{H5T_NATIVE_DOUBLE, ItemType::float64, {17, 19, 23}, {4, 5, 6}},
+                                {H5T_NATIVE_FLOAT, ItemType::float32, {16, 40}, {8, 10}},
+                                {H5T_NATIVE_INT16, ItemType::int16, {30, 31}, {7, 31}},
+                                {H5T_NATIVE_INT8, ItemType::int8, {100}, {33}},
+                                {H5T_IEEE_F64BE, ItemType::float64, {17, 19}, {4, 5}}};
+  const auto name_of = [](const std::string& chain, std::size_t form) {
+    return fmt::format("d{}_{}", chain, form);
+  };
+  make([&](const ForeignFile& file) {
+    for (const auto& chain : chains) {
+      for (std::size_t f = 0; f < forms.size(); ++f) {
+        const auto& form = forms[f];
+        file.fill(file.make(name_of(chain, f), form.type, form.extents, [&](hid_t create) {
+          H5Pset_chunk(create, static_cast<int>(form.chunk.size()), form.chunk.data());
+          for (const char filter : chain) apply(filter, create);
+        }));
+      }
+    }
+  });
+  for (const auto& options : {InputOptions{}, ways().back()}) {
+    const Input input(comm, path("a.h5"), options);
+    for (const auto& chain : chains) {
+      if (options.buffer_bytes == 1 && chain != "sdf") continue;  // many rounds
+      for (std::size_t f = 0; f < forms.size(); ++f) {
+        const auto name = name_of(chain, f);
+        switch (forms[f].read) {
+          case ItemType::float32:
+            expect_counting<float>(input, name, ItemType::float32, 0);
+            break;
+          case ItemType::int16:
+            expect_counting<std::int16_t>(input, name, ItemType::int16, 0);
+            break;
+          case ItemType::int8:
+            expect_counting<std::int8_t>(input, name, ItemType::int8, 0);
+            break;
+          default:
+            expect_counting<double>(input, name, ItemType::float64, 0);
+        }
+      }
+    }
+  }
+}
+
+// Filters that made a chunk no smaller were not applied to it; others were never written.
+TEST_F(ReadingTest, ChunksWithoutAFilterAndWithoutData) {
+  constexpr hsize_t rows = 40, columns = 64;
+  std::vector<std::uint64_t> expected(rows * columns, 77);
+  const std::uint64_t fill = 77;
+  std::uint64_t seed = 1;
+  for (std::size_t i = 0; i < 24 * columns; ++i) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    expected[i] = i < 12 * columns ? seed ^ (seed >> 31) : i / 100;  // noise, then what is smooth
+  }
+  make([&](const ForeignFile& file) {
+    for (const bool checked : {false, true}) {
+      const auto dataset = file.make(checked ? "checked" : "plain", H5T_NATIVE_UINT64,
+                                     {rows, columns}, [&](hid_t create) {
+                                       packed({6, 64})(create);
+                                       if (checked) H5Pset_fletcher32(create);
+                                       H5Pset_fill_value(create, H5T_NATIVE_UINT64, &fill);
+                                     });
+      const hsize_t start[2] = {}, count[2] = {24, columns};
+      const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose, "space");
+      const Hdf5Handle memory(H5Screate_simple(2, count, nullptr), H5Sclose, "memory");
+      H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start, nullptr, count, nullptr);
+      H5Dwrite(dataset.id(), H5T_NATIVE_UINT64, memory.id(), space.id(), H5P_DEFAULT,
+               expected.data());
+    }
+  });
+  const Input input(comm, path("a.h5"));
+  for (const char* name : {"plain", "checked"}) {
+    std::vector<std::uint64_t> all(expected.size());
+    input.read_all(name, ItemType::uint64, all.data());
+    EXPECT_EQ(all, expected) << name;
+  }
+}
+
 // Every kind of link to a group, below another link or not: as h5py follows them.
 TEST_F(ReadingTest, EveryLinkToAGroup) {
   const std::vector<std::string> links{"same", "soft", "external", "of_soft", "soft_of_same"};

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "server/formats/byte_shuffle.hpp"
 #include "server/formats/compressors.hpp"
 #include "server/formats/zfp_codec.hpp"
+#include "store/chunk_filters.hpp"
 #include "tailrace/error.hpp"
 
 #ifdef __SSE4_2__
@@ -96,7 +96,7 @@ std::string ChunkCodec::json() const {
   return codecs.dump();
 }
 
-void ChunkCodec::compress(std::span<const std::byte> items, std::vector<std::byte>& out) const {
+void ChunkCodec::compress(std::span<const std::byte> items, RawBytes& out) const {
   const auto& compressor = find_compressor(encoding_.codec);
   out.resize(static_cast<std::size_t>(compressed_bound(std::ssize(items))));
   const auto compress = smaller_ ? compressor.compress_smaller : compressor.compress;
@@ -111,8 +111,8 @@ void ChunkCodec::look_at(std::span<std::byte> items) {
   rounder_.run(items);
   const auto item = static_cast<std::size_t>(item_bytes(array_.type));
   const bool turn = encoding_.shuffle && item > 1;
-  std::vector<std::byte> shuffled;
-  if (turn) shuffle_bytes(items, item, shuffled);
+  RawBytes shuffled(turn ? items.size() : 0);
+  if (turn) store::shuffle_bytes(items, item, shuffled.data());
   const std::span<const std::byte> all = turn ? std::span<const std::byte>(shuffled) : items;
   const auto part_bytes = all.size() / (turn ? item : 1);
   constexpr std::size_t share = 8;
@@ -124,16 +124,17 @@ void ChunkCodec::look_at(std::span<std::byte> items) {
   smaller_ = !compress_suits(compressor, sample);
 }
 
-void ChunkCodec::encode(std::span<std::byte> items, std::vector<std::byte>& out) const {
+void ChunkCodec::encode(std::span<std::byte> items, RawBytes& out) const {
   const auto item = static_cast<std::size_t>(item_bytes(array_.type));
   if (zfp()) {
     zfp_encode(array_.type, array_.chunk, array_.num_dims, encoding_.rounding.tolerance, items,
                out);
   } else {
     rounder_.run(items);
-    std::vector<std::byte> shuffled;
+    thread_local RawBytes shuffled;  // its memory is used again from chunk to chunk
     const bool turn = encoding_.shuffle && item > 1;
-    if (turn) shuffle_bytes(items, item, shuffled);
+    shuffled.resize(turn ? items.size() : 0);
+    if (turn) store::shuffle_bytes(items, item, shuffled.data());
     compress(turn ? std::span<const std::byte>(shuffled) : items, out);
   }
   if (!array_.checksums) return;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/raw_bytes.hpp"
 #include "server/formats/compressors.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/more/item_type.hpp"
@@ -35,11 +36,11 @@ class ChunkCodec {
   void look_at(std::span<std::byte> items);
   /// Encodes a whole chunk; changes `items` (rounding). Thread-safe. Throws `Errc::internal` if a
   /// library fails or an error would exceed the tolerance.
-  void encode(std::span<std::byte> items, std::vector<std::byte>& out) const;
+  void encode(std::span<std::byte> items, RawBytes& out) const;
 
  private:
   bool zfp() const;
-  void compress(std::span<const std::byte> items, std::vector<std::byte>& out) const;
+  void compress(std::span<const std::byte> items, RawBytes& out) const;
 
   Encoding encoding_;
   Array array_;

@@ -24,7 +24,7 @@ class ChunkParts {
   bool touch(const Box& box) const { return !layout_.overlaps(box).empty(); }
   /// Puts `box` into `items`, row-major without gaps; the fill value where no part has items.
   /// Thread-safe. Local.
-  void gather(const Box& box, std::ptrdiff_t item_bytes, std::vector<std::byte>& items) const {
+  void gather(const Box& box, std::ptrdiff_t item_bytes, std::span<std::byte> items) const {
     const auto overlaps = layout_.overlaps(box);
     std::ptrdiff_t found = 0;
     for (const auto& overlap : overlaps) found += overlap.shared.num_items();

@@ -12,12 +12,12 @@
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/chunk_grid.hpp"
 #include "server/formats/chunk_parts.hpp"
-#include "server/formats/fletcher32.hpp"
 #include "server/formats/hdf5_settings.hpp"
 #include "server/formats/shard_writer.hpp"
 #include "server/put_file.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
+#include "store/chunk_filters.hpp"
 #include "store/file_task.hpp"
 #include "tailrace/trace.hpp"
 
@@ -29,7 +29,6 @@ namespace {
 using namespace store;
 
 constexpr std::size_t block_bytes = 8 << 20;
-constexpr int shuffle_filter = 2, fletcher32_filter = 3;  // numbers of HDF5
 
 /// What the leader says of a field in the first round.
 struct FieldGrid {
@@ -75,6 +74,11 @@ void travel(Bytes& bytes, ChunkedPlan& plan) {
   bytes(plan.target, plan.box_table_offset, plan.total_bytes, plan.offsets, plan.first_chunk,
         plan.first_row);
 }
+
+/// Memory to encode a chunk in, used again from chunk to chunk.
+struct Scratch {
+  RawBytes items, encoded;
+};
 
 /// A chunk in memory.
 struct Packed {
@@ -152,7 +156,7 @@ class ChunkedFile : public StepFile, private PartBytes {
   void pack_chunks(std::size_t f, std::span<const std::int64_t> chunks,
                    std::span<const FieldPart> parts);
   Packed encode(std::size_t f, const ChunkCodec& codec, const ChunkParts& parts,
-                std::int64_t number, std::vector<std::byte>& encoded) const;
+                std::int64_t number, Scratch& scratch) const;
   void keep(std::size_t f, Packed packed, std::span<const std::byte> encoded);
   std::vector<ChunkFilter> filters_of(std::size_t f) const;
   std::shared_ptr<const WriterPart> make_part(const ChunkedPlan& plan);
@@ -209,13 +213,14 @@ Message ChunkedFile::choose_grids(std::span<const Message> needs_of_servers) {
 }
 
 Packed ChunkedFile::encode(std::size_t f, const ChunkCodec& codec, const ChunkParts& parts,
-                           std::int64_t number, std::vector<std::byte>& encoded) const {
+                           std::int64_t number, Scratch& scratch) const {
   const auto& field = step_.fields[f];
   const auto& grid = grids_[f].grid;
   const auto item = item_bytes(field.type);
   const Box box = grid.shard_box(number);
   const auto items_bytes = static_cast<std::size_t>(box.num_items() * item);
-  std::vector<std::byte> items(items_bytes);
+  auto& [items, encoded] = scratch;
+  items.resize(items_bytes);
   parts.gather(box, item, items);
   codec.encode(items, encoded);
   Packed packed;
@@ -241,7 +246,7 @@ Packed ChunkedFile::encode(std::size_t f, const ChunkCodec& codec, const ChunkPa
     row.xxh3 = XXH3_64bits(items.data(), items.size());
     return packed;
   }
-  std::vector<std::byte> within(static_cast<std::size_t>(inside.num_items() * item));
+  RawBytes within(static_cast<std::size_t>(inside.num_items() * item));
   StridedCopy(inside, side_in_packed(inside, box), packed_side(inside), item)
       .run(items.data(), within.data());
   row.xxh3 = XXH3_64bits(within.data(), within.size());
@@ -268,21 +273,20 @@ void ChunkedFile::pack_chunks(std::size_t f, std::span<const std::int64_t> chunk
   ChunkCodec codec(encodings_[f], {field.type, grid.num_dims, grid.chunk, false, fill});
   if (!chunks.empty()) {
     const Box box = grid.shard_box(chunks[chunks.size() / 2]);
-    std::vector<std::byte> items(
-        static_cast<std::size_t>(box.num_items() * item_bytes(field.type)));
+    RawBytes items(static_cast<std::size_t>(box.num_items() * item_bytes(field.type)));
     found.gather(box, item_bytes(field.type), items);
     codec.look_at(items);
   }
   const auto at_once = threads_ > 1 ? static_cast<std::size_t>(4 * threads_) : 1;
-  std::vector<std::vector<std::byte>> encoded(std::min(at_once, chunks.size()));
-  std::vector<Packed> packed(encoded.size());
+  std::vector<Scratch> scratch(std::min(at_once, chunks.size()));
+  std::vector<Packed> packed(scratch.size());
   for (std::size_t first = 0; first < chunks.size(); first += at_once) {
     const auto count = std::min(at_once, chunks.size() - first);
     parallel_for(static_cast<std::ptrdiff_t>(count), threads_, [&](std::ptrdiff_t i) {
       const auto n = static_cast<std::size_t>(i);
-      packed[n] = encode(f, codec, found, chunks[first + n], encoded[n]);
+      packed[n] = encode(f, codec, found, chunks[first + n], scratch[n]);
     });
-    for (std::size_t n = 0; n < count; ++n) keep(f, packed[n], encoded[n]);
+    for (std::size_t n = 0; n < count; ++n) keep(f, packed[n], scratch[n].encoded);
   }
 }
 

@@ -30,7 +30,7 @@ struct Chunk {
   std::int64_t shard = 0;
   std::ptrdiff_t number = 0;  ///< in its shard
   Box box;                    ///< may reach beyond the array
-  std::vector<std::byte> encoded;
+  RawBytes encoded;
 };
 
 /// The file of the shard that is being written.
@@ -106,7 +106,7 @@ std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::p
   const auto flush = [&] {
     parallel_for(std::ssize(chunks), setting.threads, [&](std::ptrdiff_t i) {
       auto& chunk = chunks[static_cast<std::size_t>(i)];
-      std::vector<std::byte> items(static_cast<std::size_t>(chunk.box.num_items() * item_bytes));
+      RawBytes items(static_cast<std::size_t>(chunk.box.num_items() * item_bytes));
       found.gather(chunk.box, item_bytes, items);
       codec.encode(items, chunk.encoded);
     });

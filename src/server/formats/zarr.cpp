@@ -259,7 +259,7 @@ std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
   const ChunkCodec codec(plain, {values.type, num_dims, cell, output_.checksums});
   const auto folder = array_folder(coordinate.name);
   if (values.scalar) {
-    std::vector<std::byte> item(values.data, values.data + item_bytes(values.type)), encoded;
+    RawBytes item(values.data, values.data + item_bytes(values.type)), encoded;
     codec.encode(item, encoded);
     write_bytes(folder + "/c", encoded, hints_.sync);
   } else if (values.count > 0) {

@@ -100,7 +100,7 @@ Owned<zfp_field> field_of(ItemType type, const Sizes& sizes, const void* items) 
 
 // A tolerance of 0 means lossless.
 void compress(ItemType type, const Sizes& sizes, double tolerance, std::span<const std::byte> items,
-              std::vector<std::byte>& out) {
+              RawBytes& out) {
   const auto field = field_of(type, sizes, items.data());
   const Owned<zfp_stream> stream(zfp_stream_open(nullptr));
   if (tolerance > 0) {
@@ -143,7 +143,7 @@ bool have_zfp() { return true; }
 bool zfp_takes(ItemType type) { return type_of(type) != zfp_type_none; }
 
 void zfp_encode(ItemType type, const Index& extents, int num_dims, double tolerance,
-                std::span<const std::byte> items, std::vector<std::byte>& out) {
+                std::span<const std::byte> items, RawBytes& out) {
   const auto sizes = sizes_of(extents, num_dims);
   const bool lossy = tolerance > 0 && (type == ItemType::float32 || type == ItemType::float64);
   if (!lossy || !all_finite(type, items)) return compress(type, sizes, 0, items, out);
@@ -158,8 +158,7 @@ void zfp_encode(ItemType type, const Index& extents, int num_dims, double tolera
 
 bool have_zfp() { return false; }
 bool zfp_takes(ItemType) { return false; }
-void zfp_encode(ItemType, const Index&, int, double, std::span<const std::byte>,
-                std::vector<std::byte>&) {
+void zfp_encode(ItemType, const Index&, int, double, std::span<const std::byte>, RawBytes&) {
   throw Error(Errc::internal, "built without zfp");
 }
 

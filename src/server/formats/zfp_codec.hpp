@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/raw_bytes.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/more/item_type.hpp"
 
@@ -20,7 +21,7 @@ bool zfp_takes(ItemType type);
 /// `tolerance` the result is decoded and compared: where it is off by more, or holds what zfp
 /// cannot (infinities, NaN), and without a tolerance, it is lossless. Thread-safe. Local.
 void zfp_encode(ItemType type, const Index& extents, int num_dims, double tolerance,
-                std::span<const std::byte> items, std::vector<std::byte>& out);
+                std::span<const std::byte> items, RawBytes& out);
 
 /// The largest difference between `a` and `b`, items of a floating-point `type`; infinite where
 /// only one is finite, or they are infinities of opposite signs; two NaN are equal. Local.

@@ -270,7 +270,7 @@ TEST(CodecTest, SpecialValuesSurviveATolerance) {
   const auto bytes = std::as_bytes(std::span(values));
   for (const char* codec : {"none", "zfp"}) {
     if (std::string(codec) == "zfp" && !have_zfp()) continue;
-    std::vector<std::byte> items(bytes.begin(), bytes.end()), out;
+    RawBytes items(bytes.begin(), bytes.end()), out;
     const auto encoding = parse_encoding({{"codec", codec}, {"tolerance", "0.01"}});
     const ChunkCodec chunk(encoding, {ItemType::float64, 1, {64}, false});
     EXPECT_EQ(chunk.rounding().tolerance, 0.01);
