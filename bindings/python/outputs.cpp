@@ -148,7 +148,7 @@ constexpr const char* output_doc =
     "same);\n"
     "`products`: docs/servers.md. `series`: an HDF5 file that shows all steps along an axis "
     "`time`\n"
-    "(docs/files.md). Collective, blocking.\n\n"
+    "(docs/files.md); \"FILE steps_per_file=N\" merges steps. Collective, blocking.\n\n"
     "`functions`: what the stage \"call name=NAME\" of products calls: function(step, parts) "
     "changes\n"
     "part.data[...], a NumPy array, and returns nothing. `tasks`: what \"tasks name=NAME "

@@ -80,7 +80,10 @@ std::string digest_of(const std::vector<std::string>& form) {
 }  // namespace
 
 SeriesSteps::SeriesSteps(const OutputOptions& options)
-    : series_(options.series), format_(options.format) {
+    : setting_(parse_series(options.series)),
+      series_(setting_.path),
+      format_(options.format),
+      compress_(options.compress) {
   if (find_format("auto", series_).name != std::string_view("hdf5")) {
     refuse_input("output: series = \"{}\": a series is an HDF5 file; give it another suffix",
                  series_);
@@ -90,6 +93,15 @@ SeriesSteps::SeriesSteps(const OutputOptions& options)
   }
   if (!options.variables) {
     refuse_input("output: series shows the variables: it does not go with variables = false");
+  }
+  if (setting_.steps_per_file == 1) return;
+  if (options.strategy == "file_per_rank") {
+    refuse_input("output: steps_per_file of series does not go with strategy = \"file_per_rank\"");
+  }
+  if (options.when_full == WhenFull::lower) {
+    refuse_input(
+        "output: steps_per_file of series does not go with when_full = \"lower\": steps "
+        "of other types cannot be in one file");
   }
 }
 
@@ -130,6 +142,16 @@ void SeriesSteps::require_room_for_time(const FileContents& contents) const {
       refuse_input("series {}: variable {}: {}", series_, variable.name, why);
     };
     if (dims.empty()) refuse("it has no axis");
+    if (setting_.steps_per_file > 1) {
+      const bool has_time = !dims.empty() && dims.front() == time_name;
+      if (std::ssize(dims) + (has_time ? 0 : 1) > max_dims) {
+        refuse("it has too many axes for steps_per_file");
+      }
+      const auto& compress = variable.compress.empty() ? compress_ : variable.compress;
+      if (!compress.empty() && compress != "none") {
+        refuse("steps_per_file does not go with compression");
+      }
+    }
     for (std::size_t d = 0; d < dims.size(); ++d) {
       if (extent(variable, d) == 0) refuse(fmt::format("axis {} has no items", dims[d]));
       if (dims[d] == step_name) refuse("an axis may not be named step");

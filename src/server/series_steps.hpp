@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/series_setting.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/file_contents.hpp"
 #include "tailrace/more/output_options.hpp"
@@ -41,7 +42,8 @@ class SeriesSteps {
   void require_order(const std::string& path, const FileContents& contents) const;
   void require_same_form(const FileContents& contents) const;
 
-  std::string series_, format_;
+  SeriesSetting setting_;
+  std::string series_, format_, compress_;
   FileContents made_;
   std::optional<Last> last_;
   std::vector<std::string> form_;  ///< what all steps have in common

@@ -74,7 +74,9 @@ void StepLoop::make_products(StepJob& job) {
 // What nobody will ask about must not go unseen.
 void StepLoop::write(StepJob& job) {
   const JobCpuTime counted(job);
-  if (!series_ && !job.options->series.empty()) series_.emplace(job.options->series);
+  if (!series_ && !job.options->series.empty()) {
+    series_.emplace(parse_series(job.options->series));
+  }
   job.outcome.add(
       write_files(job.outputs, *job.options, *job.files, series_ ? &series_->links() : nullptr));
   job.outputs.clear();

@@ -62,7 +62,9 @@ class IndexArrays {
         contents_(contents),
         list_(list),
         links_(plain_pattern(fmt::format("{}/{}", links_name(path), list.version))) {
-    for (const auto& step : list.steps) files_.push_back(plain_pattern(step.file));
+    for (const auto& step : list.steps) {
+      files_.push_back(plain_pattern(step.merged.empty() ? step.file : step.merged));
+    }
   }
   void add_list();
   void add_groups();
@@ -74,8 +76,10 @@ class IndexArrays {
   Hdf5Handle create(const std::string& name, ItemType type, const std::vector<hsize_t>& extents,
                     hid_t options, bool grows);
   Hdf5Handle creation_list(const std::string& name, ItemType type, const Attributes& attributes);
-  void map_steps(hid_t options, const std::string& name, const std::vector<hsize_t>& block,
-                 hid_t source, std::size_t first = 0) const;
+  void map_steps(hid_t options, const std::string& name, std::vector<hsize_t> block, hid_t source,
+                 std::size_t first = 0) const;
+  std::size_t steps_together(std::size_t at) const;
+  void add_texts(const char* name, std::string SeriesStep::*member);
   std::size_t map_values(hid_t options, const std::string& name, ItemType type) const;
   void add_static(const Coordinate& coordinate);
   void add_varying(const Coordinate& coordinate);
@@ -165,29 +169,50 @@ void IndexArrays::add_static(const Coordinate& coordinate) {
   if (contents_.scales) add_scale(coordinate.name, std::move(dataset), coordinate.name);
 }
 
-// One block of a virtual dataset for each step from `first` on, along the first axis.
-void IndexArrays::map_steps(hid_t options, const std::string& name,
-                            const std::vector<hsize_t>& block, hid_t source,
-                            std::size_t first) const {
+// Blocks of a virtual dataset along the first axis, for the steps from `first` on: one for each
+// file. `block`: the extents of a step with a first axis of one item; `source`: those in the file
+// of one step.
+void IndexArrays::map_steps(hid_t options, const std::string& name, std::vector<hsize_t> block,
+                            hid_t source, std::size_t first) const {
   auto extents = block;
   extents[0] = std::max<hsize_t>(1, files_.size());
   auto most = block;
   most[0] = H5S_UNLIMITED;
   const auto space = space_of(extents, most);
   std::vector<hsize_t> start(block.size(), 0), count(block.size(), 1);
-  start[0] = first;
-  const auto map = [&](const std::string& file) {
+  const auto map = [&](const std::string& file, std::size_t at, hid_t from) {
+    start[0] = at;
     check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
                                    block.data()),
                "select steps of " + name);
-    check_hdf5(
-        H5Pset_virtual(options, space.id(), file.c_str(), plain_pattern(name).c_str(), source),
-        "map steps of " + name);
-    ++start[0];
+    check_hdf5(H5Pset_virtual(options, space.id(), file.c_str(), plain_pattern(name).c_str(), from),
+               "map steps of " + name);
   };
-  while (start[0] < files_.size()) map(files_[start[0]]);
+  for (std::size_t at = first; at < files_.size(); at += block[0]) {
+    block[0] = steps_together(at);
+    if (list_.steps[at].merged.empty()) {
+      map(files_[at], at, source);
+      continue;
+    }
+    // The first of its steps: a restart may have replaced the others.
+    const auto merged = space_of(block, block);
+    const std::vector<hsize_t> zeros(block.size(), 0);
+    check_hdf5(H5Sselect_hyperslab(merged.id(), H5S_SELECT_SET, zeros.data(), nullptr, count.data(),
+                                   block.data()),
+               "select steps of " + name);
+    map(files_[at], at, merged.id());
+  }
+  block[0] = 1;
   count[0] = H5S_UNLIMITED;
-  map(links_ + "/%b.h5");
+  map(links_ + "/%b.h5", files_.size(), source);
+}
+
+// The number of listed steps from `at` on that are in one file.
+std::size_t IndexArrays::steps_together(std::size_t at) const {
+  const auto& merged = list_.steps[at].merged;
+  auto end = at + 1;
+  while (!merged.empty() && end < files_.size() && list_.steps[end].merged == merged) ++end;
+  return end - at;
 }
 
 // The values of the listed steps, which become a part of the index: readers that ask for the times
@@ -229,14 +254,25 @@ void IndexArrays::add_list() {
                    {{series_parts::form, list_.form}, {series_parts::version, list_.version}});
   make_group(series_parts::values).reset();
   if (list_.steps.empty()) return;
-  std::string names;
-  for (const auto& step : list_.steps) names.append(step.file.c_str(), step.file.size() + 1);
-  const hsize_t bytes = names.size();
+  add_texts(series_parts::files, &SeriesStep::file);
+  const auto is_merged = [](const SeriesStep& step) { return !step.merged.empty(); };
+  if (std::ranges::any_of(list_.steps, is_merged)) {
+    add_texts(series_parts::merged, &SeriesStep::merged);
+  }
+}
+
+// The texts of all steps, each ended by a zero.
+void IndexArrays::add_texts(const char* name, std::string SeriesStep::*member) {
+  std::string texts;
+  for (const auto& step : list_.steps) {
+    texts.append((step.*member).c_str(), (step.*member).size() + 1);
+  }
+  const hsize_t bytes = texts.size();
   const auto space = space_of({bytes}, {bytes});
-  const Hdf5Handle dataset(H5Dcreate2(file_, series_parts::files, H5T_NATIVE_UINT8, space.id(),
-                                      H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                           H5Dclose, "create the list of steps");
-  check_hdf5(H5Dwrite(dataset.id(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, names.data()),
+  const Hdf5Handle dataset(
+      H5Dcreate2(file_, name, H5T_NATIVE_UINT8, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose, "create the list of steps");
+  check_hdf5(H5Dwrite(dataset.id(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()),
              "write the list of steps");
 }
 
@@ -276,10 +312,6 @@ void IndexArrays::add_coordinates() {
 std::vector<hsize_t> extents_in_step(const Variable& variable) {
   const auto& global = variable.layout->global_extents();
   return {global.begin(), global.begin() + variable.layout->num_dims()};
-}
-
-bool names_own_axis(const Variable& variable) {
-  return !variable.dims.empty() && variable.dims.front() == variable.name;
 }
 
 // The places along an axis, which ranks hold together: those of the first step.
@@ -389,6 +421,10 @@ std::string series_links_folder(const std::string& path, std::int64_t version) {
 
 bool varies_with_time(const Coordinate& coordinate) {
   return coordinate.name == time_name || view_of(coordinate).scalar;
+}
+
+bool names_own_axis(const Variable& variable) {
+  return !variable.dims.empty() && variable.dims.front() == variable.name;
 }
 
 void write_series_index(const std::string& path, const FileContents& contents,

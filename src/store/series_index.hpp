@@ -27,8 +27,9 @@ namespace series_parts {
 inline constexpr const char* group = "tailrace";
 inline constexpr const char* form = "series_form";
 inline constexpr const char* version = "series_version";
-inline constexpr const char* files = "tailrace/files";   ///< names, each ended by a zero
-inline constexpr const char* values = "tailrace/steps";  ///< group of values, one array each
+inline constexpr const char* files = "tailrace/files";    ///< names, each ended by a zero
+inline constexpr const char* merged = "tailrace/merged";  ///< the same, of `SeriesStep::merged`
+inline constexpr const char* values = "tailrace/steps";   ///< group of values, one array each
 }  // namespace series_parts
 
 /// The folder .NAME.steps of the index `path`.
@@ -38,8 +39,11 @@ std::string series_links_folder(const std::string& path, std::int64_t version);
 
 /// A step in the list of an index.
 struct SeriesStep {
-  std::string file;               ///< relative to the folder of the index
+  std::string file;               ///< as it was written; relative to the folder of the index
   std::vector<ItemBytes> values;  ///< of `SeriesList::names`; empty: not known
+  /// The file of several steps that it is in now, as `file`; "": it has a file of its own. The
+  /// steps of such a file follow each other in the list, from its first one on.
+  std::string merged = {};
 };
 
 /// What an index says of its steps.
@@ -54,6 +58,9 @@ struct SeriesList {
 /// Whether `coordinate` may have another value in each step: `time`, and single numbers. The others
 /// are those of the grid. Local.
 bool varies_with_time(const Coordinate& coordinate);
+
+/// Whether `variable` holds the places along its only axis, which all steps share. Local.
+bool names_own_axis(const Variable& variable);
 
 /// Those of `contents` whose values an index can hold. Local.
 std::vector<std::string> varying_names(const FileContents& contents);
@@ -71,8 +78,8 @@ void write_series_index(const std::string& path, const FileContents& contents,
 /// (EEXIST) if it is another file, which must not be replaced. Local.
 std::optional<SeriesList> list_of_series(const std::string& path);
 
-/// The coordinate `step` of a file; nothing if it has none. Throws `Errc::io` or `Errc::corrupt` if
-/// the file cannot be read. Local.
-std::optional<std::int64_t> step_of_file(const std::string& path);
+/// The coordinate `step` of a file, of one step or of several; empty if it has none. Throws
+/// `Errc::io` or `Errc::corrupt` if the file cannot be read. Local.
+std::vector<std::int64_t> steps_in_file(const std::string& path);
 
 }  // namespace tailrace::store

@@ -102,6 +102,15 @@ void move_away(const std::string& file, const std::string& superseded) {
   if (leads_to_file(pieces)) rename_file(pieces, name_beside(to, ".pieces"));
 }
 
+// The index shows only the first steps of this file, which gets a second name.
+void link_away(const std::string& file, const std::string& superseded) {
+  const auto name = fs::path(file).filename().string();
+  const auto to = free_folder(superseded, name) + "/" + name;
+  if (uninterrupted([&] { return link(file.c_str(), to.c_str()); }) != 0) {
+    fail_io("make the link", to, errno);
+  }
+}
+
 void make_folder(const std::string& folder) {
   if (uninterrupted([&] { return mkdir(folder.c_str(), 0777); }) != 0 && errno != EEXIST) {
     fail_io("make folder", folder, errno);
@@ -139,14 +148,26 @@ void remove_old_folders(const std::string& path, std::int64_t version) {
 std::vector<SeriesStep> steps_of(const std::string& path, const SeriesList& list) {
   std::vector<SeriesStep> steps;
   const auto folder = real_path(folder_of(path));
-  const auto note = [&](std::string file, const std::vector<ItemBytes>& values) {
-    if (leads_to_file(file)) steps.push_back({std::move(file), values});
+  const auto absolute = [&](const std::string& file) {
+    return (folder / file).lexically_normal().string();
   };
+  std::string merged;
+  bool is_there = false;
   for (const auto& step : list.steps) {
-    note((folder / step.file).lexically_normal().string(), step.values);
+    if (step.merged.empty()) {
+      auto file = absolute(step.file);
+      if (leads_to_file(file)) steps.push_back({std::move(file), step.values});
+      continue;
+    }
+    if (step.merged != merged) is_there = leads_to_file(absolute(step.merged));
+    merged = step.merged;
+    if (is_there) steps.push_back({absolute(step.file), step.values, absolute(merged)});
   }
   const auto links = series_links_folder(path, list.version);
-  for (const auto& [number, text] : links_in(links)) note(target_of(links, text), {});
+  for (const auto& [number, text] : links_in(links)) {
+    auto file = target_of(links, text);
+    if (leads_to_file(file)) steps.push_back({std::move(file), {}});
+  }
   return steps;
 }
 
@@ -160,27 +181,100 @@ SeriesList list_of(const std::string& path, const std::string& form, const FileC
       step.values = values_in_file(step.file, list.names);
     }
     step.file = fs::path(step.file).lexically_relative(folder).string();
+    if (!step.merged.empty())
+      step.merged = fs::path(step.merged).lexically_relative(folder).string();
   }
   return list;
 }
 
-// A file that cannot be read is left alone.
-std::optional<std::int64_t> step_if_any(const std::string& file) {
-  std::optional<std::int64_t> step;
-  (void)failure_of([&] { step = step_of_file(file); });
-  return step;
+/// The steps that a file holds; none if it cannot be read, so that it is left alone.
+std::vector<std::int64_t> steps_if_any(const std::string& file) {
+  std::vector<std::int64_t> steps;
+  (void)failure_of([&] { steps = steps_in_file(file); });
+  return steps;
 }
 
-/// Takes the steps from `step` on from the end of `steps`, and returns their files.
-std::vector<std::string> take_later(std::vector<SeriesStep>& steps, std::int64_t step) {
-  std::vector<std::string> later;
+/// The number of the last of `steps`, if its file says it.
+std::optional<std::int64_t> number_of_last(const std::vector<SeriesStep>& steps) {
+  const auto& merged = steps.back().merged;
+  if (merged.empty()) {
+    const auto numbers = steps_if_any(steps.back().file);
+    return numbers.size() == 1 ? std::optional(numbers.front()) : std::nullopt;
+  }
+  const auto numbers = steps_if_any(merged);
+  const auto row = std::ranges::count(steps, merged, &SeriesStep::merged) - 1;
+  if (row >= std::ssize(numbers)) return std::nullopt;
+  return numbers[static_cast<std::size_t>(row)];
+}
+
+/// Takes the steps from `step` on from the end of `steps`, and returns them, the last one first.
+std::vector<SeriesStep> take_later(std::vector<SeriesStep>& steps, std::int64_t step) {
+  std::vector<SeriesStep> later;
   while (!steps.empty()) {
-    const auto its_step = step_if_any(steps.back().file);
+    const auto its_step = number_of_last(steps);
     if (!its_step || *its_step < step) break;
-    later.push_back(steps.back().file);
+    later.push_back(std::move(steps.back()));
     steps.pop_back();
   }
   return later;
+}
+
+// Only what surely is the step that `merged` holds, too, in a file of the same name.
+void remove_single_files(const std::string& merged, const std::vector<std::string>& files) {
+  const auto numbers = steps_if_any(merged);
+  for (std::size_t s = 0; s < std::min(files.size(), numbers.size()); ++s) {
+    if (!leads_to_file(files[s]) || steps_if_any(files[s]) != std::vector{numbers[s]}) continue;
+    uninterrupted([&] { return unlink(files[s].c_str()); });
+  }
+}
+
+/// What a killed attempt has left: files of steps that have been merged.
+void remove_single_files(const std::vector<SeriesStep>& steps) {
+  for (std::size_t at = 0; at < steps.size();) {
+    const auto& merged = steps[at].merged;
+    std::vector<std::string> files;
+    do {
+      files.push_back(steps[at++].file);
+    } while (at < steps.size() && steps[at].merged == merged);
+    const bool any = !merged.empty() && std::ranges::any_of(files, leads_to_file);
+    if (any) remove_single_files(merged, files);
+  }
+}
+
+/// The place in `steps` of the first of those that have files of their own; the others are before.
+std::size_t first_single(const std::vector<SeriesStep>& steps) {
+  const auto last = std::ranges::find_if(
+      steps.rbegin(), steps.rend(), [](const SeriesStep& step) { return !step.merged.empty(); });
+  return static_cast<std::size_t>(std::distance(last, steps.rend()));
+}
+
+/// Notes that the steps of `batch`, which follow those that have been merged, are in one file.
+void mark_merged(std::vector<SeriesStep>& steps, const SeriesBatch& batch) {
+  auto at = first_single(steps);
+  for (const auto& file : batch.files) {
+    if (at >= steps.size() || steps[at].file != file) {
+      throw Error(Errc::io, fmt::format("{} is no longer the file of its step", file));
+    }
+    steps[at++].merged = batch.merged;
+  }
+}
+
+/// Moves the files of steps that have left the index, those of `later`. `staying`: the others.
+void move_later(const std::vector<SeriesStep>& later, const std::vector<SeriesStep>& staying,
+                const std::string& own, BegunSeries& done) {
+  const auto attempt = [&](const std::string& file, auto&& move) {
+    const auto failure = failure_of([&] { move(file, done.folder); });
+    if (failure) done.failed.push_back(file + ": " + failure->what());
+    if (!failure) done.moved.push_back(file);
+  };
+  std::string merged;
+  for (const auto& step : later) {
+    if (step.file != own && leads_to_file(step.file)) attempt(step.file, move_away);
+    if (step.merged.empty() || step.merged == merged) continue;
+    merged = step.merged;
+    const bool is_shared = !staying.empty() && staying.back().merged == merged;
+    attempt(merged, is_shared ? link_away : move_away);
+  }
 }
 
 }  // namespace
@@ -192,7 +286,11 @@ void SeriesLinks::look() {
   const auto links = links_in(folder);
   num_links_ = links.empty() ? 0 : static_cast<std::size_t>(links.rbegin()->first) + 1;
   last_ = links.empty() ? "" : links.rbegin()->second;
+  if (links.empty() && !list->steps.empty()) {
+    last_ = relative_to(folder, folder_of(path_) + list->steps.back().file);
+  }
   num_listed_ = list->steps.size();
+  num_merged_ = first_single(list->steps);
   folder_ = folder;
 }
 
@@ -227,15 +325,46 @@ bool SeriesLinks::are_many() const {
   return folder_ && num_links_ >= std::max(few, num_listed_ / 16);
 }
 
-void SeriesLinks::move_to_list(const FileContents& contents) {
+std::size_t SeriesLinks::num_single() {
+  if (!folder_) look();
+  return num_listed_ - num_merged_ + num_links_;
+}
+
+std::optional<SeriesBatch> SeriesLinks::next_batch(std::size_t count, std::size_t skip) {
+  const auto list = list_of_series(path_);
+  if (!list) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
+  const auto steps = steps_of(path_, *list);
+  const auto first = first_single(steps) + skip;
+  if (steps.size() <= first + count) return std::nullopt;
+  SeriesBatch batch;
+  for (auto at = first; at < first + count; ++at) batch.files.push_back(steps[at].file);
+  const auto folder = followed_links(path_) + ".merged";
+  make_folder(folder);
+  const auto from = steps_if_any(batch.files.front()), to = steps_if_any(batch.files.back());
+  if (from.empty() || to.empty()) {
+    throw Error(Errc::corrupt, fmt::format("{} has no step", batch.files.front()));
+  }
+  batch.merged =
+      fmt::format("{}/{:06d}-{:06d}.h5", real_path(folder).string(), from.front(), to.front());
+  // Of another attempt, or of one that was killed before the index listed it.
+  if (leads_to_file(batch.merged)) move_away(batch.merged, folder_of(path_) + "superseded");
+  return batch;
+}
+
+void SeriesLinks::move_to_list(const FileContents& contents,
+                               const std::vector<SeriesBatch>& merged) {
   const auto before = list_of_series(path_);
   if (!before) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
-  const auto list =
-      list_of(path_, before->form, contents, steps_of(path_, *before), before->version + 1);
+  auto steps = steps_of(path_, *before);
+  for (const auto& batch : merged) mark_merged(steps, batch);
+  const auto list = list_of(path_, before->form, contents, std::move(steps), before->version + 1);
   folder_.reset();
   make_links_folder(path_, list.version);
   write_series_index(path_, contents, list);
   remove_old_folders(path_, list.version);
+  if (merged.empty()) return;
+  for (const auto& batch : outdated_) remove_single_files(batch.merged, batch.files);
+  outdated_ = merged;
 }
 
 BegunSeries begin_series(const std::string& path, const std::string& file,
@@ -246,24 +375,24 @@ BegunSeries begin_series(const std::string& path, const std::string& file,
   const auto own = target_of(folder_of(path), relative_to(folder_of(path), file));
   std::vector<SeriesStep> steps;
   if (before) steps = steps_of(path, *before);
-  auto later = take_later(steps, contents.step);
+  const auto later = take_later(steps, contents.step);
   done.is_other = before && before->form != form;
+  const auto staying = steps;
   if (done.is_other) steps.clear();
   const auto list =
       list_of(path, form, contents, std::move(steps), before ? before->version + 1 : 0);
   make_links_folder(path, list.version);
-  if (std::erase(later, own) > 0 && !done.is_other) {
+  const bool is_shown = std::ranges::any_of(
+      later, [&](const SeriesStep& step) { return step.file == own && leads_to_file(own); });
+  if (is_shown && !done.is_other) {
     // Until it is replaced, the file that is there is shown.
     const auto folder = series_links_folder(path, list.version);
     make_link(relative_to(folder, file), link_in(folder, 0));
   }
   write_series_index(path, contents, list);
   remove_old_folders(path, list.version);
-  for (const auto& one : later) {
-    const auto failure = failure_of([&] { move_away(one, done.folder); });
-    if (failure) done.failed.push_back(one + ": " + failure->what());
-    if (!failure) done.moved.push_back(one);
-  }
+  move_later(later, staying, own, done);
+  if (!done.is_other) remove_single_files(staying);
   flush_folder(series_folder(path));
   return done;
 }

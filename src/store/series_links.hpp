@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/series_merge.hpp"
 #include "tailrace/more/file_contents.hpp"
 
 namespace tailrace::store {
@@ -23,9 +24,17 @@ class SeriesLinks {
   /// There are so many links that readers take long to open them: a sixteenth of the steps, and at
   /// least 64. Local.
   bool are_many() const;
+  /// Steps that have a file of their own.
+  std::size_t num_single();
+  /// The `count` first steps that have a file of their own, after `skip` of them; nothing unless
+  /// there are more than these: the newest step may be written again. Makes the folder of the file
+  /// that they are to become. Throws `Errc::io`. Local.
+  std::optional<SeriesBatch> next_batch(std::size_t count, std::size_t skip);
   /// Writes the index with all steps in its list, so that no link is left; steps whose file is gone
-  /// are left out. `contents` as in `write_series_index`. Throws `Errc::io`. Local.
-  void move_to_list(const FileContents& contents);
+  /// are left out. The steps of `merged` are in one file from then on; their own files are removed
+  /// the next time, so that readers that have the index open find them until then. `contents` as in
+  /// `write_series_index`. Throws `Errc::io`. Local.
+  void move_to_list(const FileContents& contents, const std::vector<SeriesBatch>& merged = {});
 
  private:
   void look();
@@ -33,7 +42,9 @@ class SeriesLinks {
   std::string path_;
   std::optional<std::string> folder_;           ///< of the links; nothing: not yet known
   std::size_t num_listed_ = 0, num_links_ = 0;  ///< steps
-  std::string last_;                            ///< text of the last link
+  std::size_t num_merged_ = 0;                  ///< of those listed
+  std::string last_;                            ///< text of the last link, or of the last file
+  std::vector<SeriesBatch> outdated_;           ///< whose own files are to be removed
 };
 
 /// What the first step of an attempt has done to a series.
@@ -46,8 +57,9 @@ struct BegunSeries {
 
 /// Readies the index `path` for a new attempt, whose first step is `contents`, to be written to
 /// `file`. Steps whose file is gone are left out. So are later steps, and this step in another
-/// file: their files are moved to the folder `superseded` next to the index; none is deleted. If
-/// the index has another `form`, it begins again; the files of earlier steps stay where they are.
+/// file: their files are moved to the folder `superseded` next to the index; none is deleted. A
+/// file that also holds steps that stay gets a second name there. If the index has another `form`,
+/// it begins again; the files of earlier steps stay where they are.
 /// Throws `Errc::io`. Local.
 BegunSeries begin_series(const std::string& path, const std::string& file,
                          const FileContents& contents, const std::string& form);

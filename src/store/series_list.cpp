@@ -40,14 +40,26 @@ Items read_items(hid_t file, const std::string& name) {
   return items;
 }
 
-void read_files(hid_t file, SeriesList& list) {
-  if (H5Lexists(file, series_parts::files, H5P_DEFAULT) <= 0) return;
-  const auto items = read_items(file, series_parts::files);
+/// Texts that end with a zero each; none if there is no dataset `name`.
+std::vector<std::string> read_texts(hid_t file, const char* name) {
+  std::vector<std::string> texts;
+  if (H5Lexists(file, name, H5P_DEFAULT) <= 0) return texts;
+  const auto items = read_items(file, name);
   const auto* text = reinterpret_cast<const char*>(items.bytes.data());
   for (std::size_t at = 0; at < items.bytes.size();) {
-    const std::string name(text + at, strnlen(text + at, items.bytes.size() - at));
-    at += name.size() + 1;
-    list.steps.push_back({name, {}});
+    texts.emplace_back(text + at, strnlen(text + at, items.bytes.size() - at));
+    at += texts.back().size() + 1;
+  }
+  return texts;
+}
+
+void read_files(hid_t file, SeriesList& list) {
+  for (auto& name : read_texts(file, series_parts::files)) {
+    list.steps.push_back({std::move(name), {}});
+  }
+  const auto merged = read_texts(file, series_parts::merged);
+  for (std::size_t s = 0; s < std::min(merged.size(), list.steps.size()); ++s) {
+    list.steps[s].merged = merged[s];
   }
 }
 
@@ -138,16 +150,17 @@ std::vector<ItemBytes> values_in_file(const std::string& path,
   return values;
 }
 
-std::optional<std::int64_t> step_of_file(const std::string& path) {
+std::vector<std::int64_t> steps_in_file(const std::string& path) {
   const QuietHdf5 quiet;
   const auto file = open_hdf5_file(path);
-  if (H5Lexists(file.id(), step_name, H5P_DEFAULT) <= 0) return std::nullopt;
+  if (H5Lexists(file.id(), step_name, H5P_DEFAULT) <= 0) return {};
   const Hdf5Handle dataset(H5Dopen2(file.id(), step_name, H5P_DEFAULT), H5Dclose, path);
   const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose, path);
-  if (H5Sget_simple_extent_npoints(space.id()) != 1) return std::nullopt;
-  std::int64_t step = 0;
-  check_hdf5(H5Dread(dataset.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &step), path);
-  return step;
+  const auto count = std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.id()));
+  std::vector<std::int64_t> steps(static_cast<std::size_t>(count));
+  check_hdf5(H5Dread(dataset.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, steps.data()),
+             path);
+  return steps;
 }
 
 }  // namespace tailrace::store

@@ -16,6 +16,9 @@ import h5py
 import numpy as np
 import pytest
 from test_face import HERE, MPI_ENV, MPIRUN, ROOT, run
+from test_whole import built, tailrace
+
+from tailrace.cli.verify import DAMAGED
 
 xarray = pytest.importorskip("xarray")
 netCDF4 = pytest.importorskip("netCDF4")
@@ -27,10 +30,11 @@ ENGINES = ["netcdf4", "h5netcdf"]
 
 def write(
     folder: Path, steps: Any, ranks: int = 2, kind: str = "hidden", strategy: str = "auto",
-    attempt: int = 0,
+    attempt: int = 0, steps_per_file: int = 1,
 ) -> None:  # fmt: skip
     (folder / "fields").mkdir(parents=True, exist_ok=True)
-    done = run(ranks, PROGRAM, folder, kind, strategy, attempt, ",".join(map(str, steps)))
+    numbers = ",".join(map(str, steps))
+    done = run(ranks, PROGRAM, folder, kind, strategy, attempt, numbers, steps_per_file)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -164,28 +168,86 @@ def seen(folder: Path) -> tuple[int, int]:
 
 
 def watch(job: subprocess.Popen[str], folder: Path, attempt: int, for_s: float) -> None:
-    """Read on until `for_s` after this attempt's first step: steps come, and none goes."""
+    """Read until `for_s` after this attempt's second step: steps come, and none goes."""
     counts: list[int] = []
     end = time.monotonic() + 60
     while time.monotonic() < end:
         assert job.poll() is None
         try:
             now, of = seen(folder)
-        except (IndexError, RuntimeError):
+        except (IndexError, OSError, RuntimeError):
             # The attempt has just removed what this reader was about to read.
             assert not counts
             continue
-        if of == attempt and not counts:
-            end = time.monotonic() + for_s
+        has_grown = len(counts) > 1 and counts[-1] > counts[0]
         if of == attempt or counts:
             counts.append(now)
+        if not has_grown and counts and counts[-1] > counts[0]:
+            end = time.monotonic() + for_s
         time.sleep(0.005)
     assert counts == sorted(counts), "steps have gone from the series"
     assert len(counts) > 1 and counts[-1] > counts[0], "the series does not grow"
 
 
+@pytest.mark.parametrize("kind", ["none", "hidden", "thread", "process"])
+def test_files_of_several_steps(tmp_path: Path, kind: str) -> None:
+    """The index shows the same steps, and each file of several steps is a data set by itself."""
+    write(tmp_path, range(25), kind=kind, steps_per_file=10)
+    check(tmp_path, dict.fromkeys(range(25), 0))
+    files = sorted((tmp_path / "fields.h5.merged").iterdir())
+    assert [path.name for path in files] == ["000000-000009.h5", "000010-000019.h5"]
+    for engine in ENGINES:
+        with xarray.open_dataset(files[1], engine=engine) as data:
+            assert dict(data.sizes) == {"time": 10, "z": 6, "y": 4, "x": 5}
+            assert data["u"].dims == ("time", "z", "y", "x")
+            assert (data["u"].values[:, 2, 3, 4] == 10.0 * np.arange(10, 20)).all()
+            assert (data["time"].values == 0.25 * np.arange(10, 20)).all()
+            assert data["step"].dims == ("time",)
+            assert data["n"].dtype == np.int32
+            assert data["u"].attrs["units"] == "m/s"
+            assert data["u"].encoding["_FillValue"] == -1.0
+            assert data.attrs == {"title": "a series"}
+    (tmp_path / "fields.h5.merged").rename(tmp_path / "away")  # it is what readers read
+    with h5py.File(tmp_path / "fields.h5") as file:
+        assert (file["u"][:20] == -1.0).all()
+    (tmp_path / "away").rename(tmp_path / "fields.h5.merged")
+    write(tmp_path, range(15, 45), 3, kind, attempt=1, steps_per_file=10)
+    check(tmp_path, {**dict.fromkeys(range(15), 0), **dict.fromkeys(range(15, 45), 1)})
+    with h5py.File(tmp_path / "superseded/000010-000019.h5") as file:
+        assert (file["u"][:, 0, 0, 0] == 10.0 * np.arange(10, 20)).all()
+    assert (tmp_path / "superseded/u_000024.h5").exists()
+    assert not (tmp_path / "superseded/u_000014.h5").exists()
+
+
+def test_verify_finds_damage_in_files_of_several_steps(tmp_path: Path) -> None:
+    built("tailrace-verify")
+    write(tmp_path, range(5), steps_per_file=4)
+    done = tailrace("verify", "fields.h5", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (tmp_path / "fields.h5.merged").iterdir()
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(np.float64(20).tobytes())] ^= 1
+    path.write_bytes(raw)
+    done = tailrace("verify", "fields.h5", folder=tmp_path)
+    assert done.returncode == DAMAGED, done.stdout
+    assert path.name in done.stdout
+    assert "dataset u, box" in done.stdout
+
+
+def steps_in_files(folder: Path) -> list[int]:
+    """The steps that files hold, under the names that they have when they are complete."""
+    steps = {int(path.stem[2:]) for path in (folder / "fields").glob("*.h5")}
+    for path in (folder / "fields.h5.merged").glob("*.h5"):
+        with h5py.File(path) as file:
+            steps |= set(file["step"][...].tolist())
+    return sorted(steps)
+
+
+@pytest.mark.parametrize("steps_per_file", [1, 3])
 @pytest.mark.parametrize("kind", ["none", "hidden", "thread"])
-def test_killed_at_any_moment_it_holds_all_complete_steps(tmp_path: Path, kind: str) -> None:
+def test_killed_at_any_moment_it_holds_all_complete_steps(
+    tmp_path: Path, kind: str, steps_per_file: int
+) -> None:
     """It grows while the run writes, and a reader never sees half a step."""
     kills = killer()
     seed = random.randrange(1 << 30)
@@ -197,7 +259,7 @@ def test_killed_at_any_moment_it_holds_all_complete_steps(tmp_path: Path, kind: 
         first = max(0, len(found) - chance.randrange(1, 4))  # as from an older checkpoint
         with subprocess.Popen(
             [MPIRUN, "-n", "2", sys.executable, str(PROGRAM), str(tmp_path), kind, "auto",
-             str(attempt), f"{first}:1000000"],
+             str(attempt), f"{first}:1000000", str(steps_per_file)],
             env={**os.environ, **MPI_ENV}, stdout=subprocess.PIPE, text=True,
         ) as job:  # fmt: skip
             assert job.stdout is not None
@@ -208,7 +270,7 @@ def test_killed_at_any_moment_it_holds_all_complete_steps(tmp_path: Path, kind: 
                 kills.kill(pids)
             kills.wait_until_gone(pids)
             said = job.stdout.read().split()
-        files = sorted(int(path.stem[2:]) for path in (tmp_path / "fields").glob("*.h5"))
+        files = steps_in_files(tmp_path)
         with h5py.File(tmp_path / "fields.h5") as file:
             found = file["step"][...].tolist()
             items = file["u"][:, 0, 0, 0]

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of a run as one data set, read with the HDF5 library alone.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include <hdf5.h>
 
 #include "server/session_fixture.hpp"
+#include "store/hdf5_handle.hpp"
+#include "tailrace/more/verify.hpp"
 
 namespace tailrace {
 namespace {
@@ -24,6 +29,7 @@ struct Found {
 };
 
 Found read_whole(const std::string& path, const char* name) {
+  const std::lock_guard lock(store::hdf5_mutex());  // an output may be merging steps
   Found found;
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
@@ -359,6 +365,240 @@ TEST_F(SeriesTest, NeverReplacesAFileOfAnotherKind) {
   std::string text;
   std::getline(std::ifstream(path("fields.h5")) >> std::ws, text);
   EXPECT_EQ(text, "my notes");
+}
+
+// All but the newest steps, in files of three: the index shows the same as without.
+class MergedSeriesTest : public SeriesTest {
+ protected:
+  OutputOptions merging(const std::string& servers) {
+    auto wanted = options(servers);
+    wanted.series += " steps_per_file=3";
+    return wanted;
+  }
+  /// Files of `folder`, by their names.
+  static std::vector<std::string> files_in(const std::string& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.is_regular_file()) names.push_back(entry.path().filename().string());
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+  std::string merged(const std::string& name) { return path("fields.h5.merged/" + name); }
+  void write_steps(OutputOptions wanted, std::int64_t from, std::int64_t until, double attempt) {
+    {
+      Output output(comm, std::move(wanted));
+      for (auto step = from; step < until; ++step) write(output, step, attempt);
+      output.finish();
+    }
+    MPI_Barrier(comm.raw());
+  }
+};
+
+TEST_F(MergedSeriesTest, StepsComeIntoFilesOfSeveral) {
+  for (const auto& kind : testing::kinds_here(comm)) {
+    SCOPED_TRACE(kind);
+    start_afresh();
+    write_steps(merging(kind), 0, 11, 0);
+    std::vector<std::pair<double, double>> steps;
+    for (int step = 0; step < 11; ++step) steps.emplace_back(step, 0);
+    expect_series(steps);
+    if (comm.rank() == 0) {
+      EXPECT_EQ(
+          files_in(path("fields.h5.merged")),
+          (std::vector<std::string>{"000000-000002.h5", "000003-000005.h5", "000006-000008.h5"}));
+      const auto u = read_whole(merged("000003-000005.h5"), "u");
+      EXPECT_EQ(u.extents, (std::vector<hsize_t>{3, 5, 3}));
+      EXPECT_EQ(u.items[2 * items], 500);
+      EXPECT_EQ(read_whole(merged("000003-000005.h5"), "time").items,
+                (std::vector<double>{1.5, 2, 2.5}));
+      EXPECT_EQ(read_whole(merged("000003-000005.h5"), "step").items,
+                (std::vector<double>{3, 4, 5}));
+      EXPECT_EQ(read_whole(merged("000003-000005.h5"), "y").items,
+                (std::vector<double>{1, 2, 3, 4, 5}));
+    }
+    // The files of the steps were kept for readers that had the index open, until now.
+    write_steps(merging(kind), 11, 12, 0);
+    steps.emplace_back(11, 0);
+    expect_series(steps);
+    if (comm.rank() == 0) {
+      EXPECT_FALSE(fs::exists(file_of(8)));
+      EXPECT_TRUE(fs::exists(file_of(10)));
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
+// A reader has the index open that lists the files of the steps.
+TEST_F(MergedSeriesTest, AnOpenIndexStillFindsStepsThatHaveBeenMerged) {
+  start_afresh();
+  hid_t file = -1;
+  {
+    Output output(comm, merging("hidden"));
+    for (std::int64_t step = 0; step < 4; ++step) write(output, step);
+    output.finish();
+    if (comm.rank() == 0) {
+      const std::lock_guard lock(store::hdf5_mutex());
+      file = H5Fopen(path("fields.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+    }
+  }
+  if (comm.rank() == 0) {
+    EXPECT_TRUE(fs::exists(merged("000000-000002.h5")));
+    std::vector<double> u(static_cast<std::size_t>(4 * items));
+    const hid_t dataset = H5Dopen2(file, "u", H5P_DEFAULT);
+    H5Sclose(H5Dget_space(dataset));  // HDF5 1.10 looks for the steps here
+    EXPECT_GE(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, u.data()), 0);
+    for (std::size_t s = 0; s < 4; ++s) EXPECT_EQ(u[s * items], 100 * static_cast<double>(s));
+    H5Dclose(dataset);
+    H5Fclose(file);
+  }
+  MPI_Barrier(comm.raw());
+}
+
+TEST_F(MergedSeriesTest, ARestartInAMergedFileReplacesItsLaterSteps) {
+  for (const char* kind : {"none", "hidden"}) {
+    SCOPED_TRACE(kind);
+    start_afresh();
+    write_steps(merging(kind), 0, 8, 0);
+    write_steps(merging(kind), 4, 5, 1);
+    std::vector<std::pair<double, double>> steps{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 1}};
+    expect_series(steps);
+    if (comm.rank() == 0) {
+      EXPECT_EQ(read_whole(path("superseded/000003-000005.h5"), "u").items[items], 400);
+      EXPECT_TRUE(fs::exists(path("superseded/u_7.h5")));
+    }
+    MPI_Barrier(comm.raw());
+    write_steps(merging(kind), 5, 13, 2);
+    for (int step = 5; step < 13; ++step) steps.emplace_back(step, 2);
+    expect_series(steps);
+    write_steps(merging(kind), 3, 4, 3);  // a whole file leaves
+    steps.resize(3);
+    steps.emplace_back(3, 3);
+    expect_series(steps);
+    write_steps(options(kind), 0, 1, 4);  // and all, without further merging
+    expect_series({{0, 4}});
+    if (comm.rank() == 0) {
+      EXPECT_TRUE(files_in(path("fields.h5.merged")).empty());
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
+TEST_F(MergedSeriesTest, FilesOfSeveralStepsHaveTheChecksumsOfTheSteps) {
+  for (const bool checksums : {true, false}) {
+    SCOPED_TRACE(checksums);
+    start_afresh();
+    auto wanted = merging("none");
+    wanted.checksums = checksums;
+    write_steps(wanted, 0, 4, 0);
+    const auto file = merged("000000-000002.h5");
+    auto found = verify_file(comm, file);
+    EXPECT_EQ(found.checksums, checksums);
+    EXPECT_FALSE(found.damaged()) << found.problem;
+    if (comm.rank() == 0) {
+      std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+      const std::string whole((std::istreambuf_iterator<char>(bytes)), {});
+      const double step_1 = 100;
+      const auto at = whole.find(std::string(reinterpret_cast<const char*>(&step_1), 8));
+      ASSERT_NE(at, std::string::npos);
+      bytes.seekp(static_cast<std::streamoff>(at));
+      bytes.put('x');
+    }
+    MPI_Barrier(comm.raw());
+    EXPECT_EQ(verify_file(comm, file).damaged(), checksums);
+    MPI_Barrier(comm.raw());
+  }
+}
+
+// A damaged step must not become a whole one.
+TEST_F(MergedSeriesTest, DamagedStepsAreNotMerged) {
+  start_afresh();
+  write_steps(options("none"), 0, 3, 0);
+  if (comm.rank() == 0) {
+    std::fstream bytes(file_of(1), std::ios::in | std::ios::out | std::ios::binary);
+    const std::string whole((std::istreambuf_iterator<char>(bytes)), {});
+    const double item = 100;
+    const auto at = whole.find(std::string(reinterpret_cast<const char*>(&item), 8));
+    ASSERT_NE(at, std::string::npos);
+    bytes.seekp(static_cast<std::streamoff>(at));
+    bytes.put('x');
+  }
+  MPI_Barrier(comm.raw());
+  write_steps(merging("none"), 3, 7, 0);
+  if (comm.rank() == 0) {
+    EXPECT_TRUE(files_in(path("fields.h5.merged")).empty());
+    for (int step = 0; step < 7; ++step) EXPECT_TRUE(fs::exists(file_of(step))) << step;
+    EXPECT_EQ(read_whole(path("fields.h5"), "step").items.size(), 7U);
+  }
+  MPI_Barrier(comm.raw());
+}
+
+TEST_F(MergedSeriesTest, BoxesOfChecksumsAreMerged) {
+  auto wanted = merging("hidden");
+  wanted.strategy = "shared_independent";
+  const Layout layout = slabs({5, 3}, 1, comm.num_ranks());
+  {
+    Output output(comm, wanted);
+    for (std::int64_t step = 0; step < 5; ++step) {
+      const std::vector<double> u(static_cast<std::size_t>(layout.num_items(comm.rank())),
+                                  100 * static_cast<double>(step));
+      FileContents one;
+      one.step = step;
+      one.attributes = {{"time", 0.5 * static_cast<double>(step)}};
+      one.variables = {{"u", layout, u, {"y", "x"}}};
+      output.write(file_of(step), one);
+    }
+    output.finish();
+  }
+  expect_series({{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}});
+  EXPECT_FALSE(verify_file(comm, merged("000000-000002.h5")).damaged());
+  if (comm.rank() == 0) {
+    EXPECT_TRUE(fs::exists(merged("000000-000002.h5")));
+  }
+  MPI_Barrier(comm.raw());
+}
+
+// The step that may be written again is the newest one.
+TEST_F(MergedSeriesTest, AStepThatIsWrittenAgainIsSeenOnce) {
+  for (const bool merged : {true, false}) {
+    SCOPED_TRACE(merged);
+    start_afresh();
+    Output output(comm, merged ? merging("hidden") : options("hidden"));
+    std::vector<std::pair<double, double>> steps;
+    for (std::int64_t step = 0; step < 70; ++step) {
+      for (const int attempt : {0, 1}) write(output, step, attempt);
+      steps.emplace_back(step, 1);
+    }
+    output.finish();
+    expect_series(steps);
+  }
+}
+
+TEST_F(MergedSeriesTest, RefusesByNameWhatCannotBeMerged) {
+  const auto refused = [&](OutputOptions wanted) -> std::string {
+    try {
+      const Output output(comm, std::move(wanted));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::invalid_input) << error.what();
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  for (const char* word : {"steps_per_file=0", "steps_per_file=x", "steps_per_file=", "steps=3"}) {
+    auto wanted = options("none");
+    wanted.series += std::string(" ") + word;
+    expect_has(refused(wanted), "only steps_per_file=N may follow");
+  }
+  auto pieces = merging("hidden");
+  pieces.strategy = "file_per_rank";
+  expect_has(refused(pieces), "file_per_rank");
+  auto lower = merging("hidden");
+  lower.when_full = WhenFull::lower;
+  expect_has(refused(lower), "lower");
+  auto packed = merging("none");
+  packed.compress = "deflate:1";
+  Output output(comm, packed);
+  expect_has(refusal(output, file_of(0), contents(0)), "does not go with compression");
 }
 
 }  // namespace

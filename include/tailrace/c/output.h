@@ -181,7 +181,7 @@ typedef struct tailrace_output_options {
   int num_products;          /* default 0 */
   const tailrace_product* products;
   const char* series; /* an HDF5 file that shows all steps along an axis `time`; "" (default): none
-                         (docs/files.md) */
+                         (docs/files.md); "FILE steps_per_file=N" merges steps into files of N */
 } tailrace_output_options;
 tailrace_output_options tailrace_output_defaults(void);
 

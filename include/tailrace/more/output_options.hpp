@@ -163,8 +163,8 @@ struct OutputOptions {
   bool variables = true;  ///< false: only the products are written
   std::vector<Product> products = {};
   /// An HDF5 file, such as "fields.h5", that shows all steps as arrays with a first axis `time`:
-  /// readers open it while the run writes. Step files stay as they are. A restarted run continues
-  /// it. "": none. docs/files.md says more.
+  /// readers open it while the run writes. A restarted run continues it. Step files stay as they
+  /// are, or "fields.h5 steps_per_file=100" merges them. "": none. docs/files.md says more.
   std::string series = {};
 };
 
