@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes steps of a series: `series_program.py FOLDER SERVERS STRATEGY ATTEMPT STEPS
-[STEPS_PER_FILE]`, with steps such as 0,5,12 or 3:100.
+[STEPS_PER_FILE [COMPRESS]]`, with steps such as 0,5,12 or 3:100.
 
 All items of step S are 10 S + ATTEMPT. Rank 0 prints the number of each step that it knows to be
 complete.
@@ -23,6 +23,7 @@ STEPS = range(int(first), int(last)) if colon else map(int, sys.argv[5].split(",
 SERIES = str(FOLDER / "fields.h5")
 if len(sys.argv) > 6:
     SERIES += f" steps_per_file={sys.argv[6]}"
+COMPRESS = sys.argv[7] if len(sys.argv) > 7 else ""
 SHAPE = (6, 4, 5)
 
 
@@ -34,7 +35,9 @@ def main() -> None:
     layout = tailrace.slabs(SHAPE, axis=0, num_ranks=COMM.size)
     coordinates = {"z": np.arange(6.0), "y": np.arange(4.0) / 2, "x": np.arange(5.0) / 8}
     told = ""
-    with tailrace.Output(COMM, SERVERS, strategy=STRATEGY, series=SERIES) as output:
+    with tailrace.Output(
+        COMM, SERVERS, strategy=STRATEGY, series=SERIES, compress=COMPRESS
+    ) as output:
         for step in STEPS:
             u = np.full(layout.shape(COMM.rank), 10.0 * step + ATTEMPT)
             fill = {"_FillValue": -1.0, "units": "m/s"}

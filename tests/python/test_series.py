@@ -30,11 +30,11 @@ ENGINES = ["netcdf4", "h5netcdf"]
 
 def write(
     folder: Path, steps: Any, ranks: int = 2, kind: str = "hidden", strategy: str = "auto",
-    attempt: int = 0, steps_per_file: int = 1,
+    attempt: int = 0, steps_per_file: int = 1, compress: str = "",
 ) -> None:  # fmt: skip
     (folder / "fields").mkdir(parents=True, exist_ok=True)
     numbers = ",".join(map(str, steps))
-    done = run(ranks, PROGRAM, folder, kind, strategy, attempt, numbers, steps_per_file)
+    done = run(ranks, PROGRAM, folder, kind, strategy, attempt, numbers, steps_per_file, compress)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

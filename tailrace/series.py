@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""References to the bytes of a series, for readers of Zarr: Kerchunk's files of references.
+
+A reader with such a file needs no HDF5 and opens no file but those whose bytes it asks for, also
+from an object store. docs/files.md shows how.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from tailrace.errors import TailraceError
+
+Refs = dict[str, Any]
+
+# Attributes that HDF5 and netCDF keep for what they note about dimensions.
+_OF_HDF5 = {"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_FillValue"}
+_NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A step: its file, relative to the folder of the index, and its place in a file of several."""
+
+    file: str
+    row: int | None
+
+
+def references(
+    series: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
+    folder: str | None = None,
+) -> Refs:
+    """Return the references of the index `series` of `Output`, and write them to `path`.
+
+    They are of version 1 of Kerchunk's form and show the steps that there are now. `folder`: where
+    readers find the folder of the index, such as "s3://bucket/RUN"; the default is its absolute
+    path. Raises `TailraceError` for a file that is no series, and for arrays that references cannot
+    show: pieces of "file_per_rank", and chunks that are not compressed although others are.
+    """
+    index = Path(series).resolve()
+    found = {}
+    for last in (False, False, True):
+        try:
+            found = _Series(index, folder or str(index.parent)).refs
+            break
+        except FileNotFoundError:  # a step has just been merged: the index is a new one
+            if last:
+                raise
+    whole: Refs = {"version": 1, "refs": found}
+    if path is not None:
+        partial = Path(f"{path}.partial")
+        partial.write_text(json.dumps(whole), encoding="utf-8")
+        partial.replace(path)
+    return whole
+
+
+class _Series:
+    """The references of one index."""
+
+    def __init__(self, index: Path, folder: str) -> None:
+        self.index, self.folder = index, folder
+        self.refs: Refs = {}
+        with h5py.File(index) as file:
+            if "series_version" not in file.get("tailrace", file).attrs:
+                raise TailraceError(f"{index} is not the index of a series")
+            self.steps = list(_steps(file, index))
+            self._add_group("", file)
+            self._visit("", file)
+
+    def _visit(self, prefix: str, group: h5py.Group) -> None:
+        for name, item in group.items():
+            if prefix + name == "tailrace":
+                continue
+            if isinstance(item, h5py.Group):
+                self._add_group(prefix + name + "/", item)
+                self._visit(prefix + name + "/", item)
+            elif not item.attrs.get("NAME", b"").startswith(_NO_VARIABLE):
+                self._add_array(prefix + name, item)
+
+    def _add_group(self, prefix: str, group: h5py.Group) -> None:
+        self.refs[f"{prefix}.zgroup"] = json.dumps({"zarr_format": 2})
+        self.refs[f"{prefix}.zattrs"] = json.dumps(_attributes(group))
+
+    def _add_array(self, name: str, array: h5py.Dataset) -> None:
+        values = {"_ARRAY_DIMENSIONS": _dimensions(name, array), **_attributes(array)}
+        self.refs[f"{name}/.zattrs"] = json.dumps(values)
+        # Names, single numbers and coordinates are few bytes, and the index does not stay.
+        if not array.is_virtual or array.ndim < 2:
+            self._add_meta(name, array, array.shape, [])
+            items = np.ascontiguousarray(array[...])
+            key = ".".join("0" for _ in array.shape) or "0"
+            if items.size:
+                text = base64.b64encode(items.tobytes()).decode()
+                self.refs[f"{name}/{key}"] = f"base64:{text}"
+            return
+        stored: tuple[Any, Any] | None = None
+        for path, steps in groupby(enumerate(self.steps), key=lambda step: step[1].file):
+            with h5py.File(self.index.parent / path) as file:
+                form = _form_of(name, file[name], array.shape[1:])
+                if stored not in (None, form):
+                    raise TailraceError(f"{path}: {name} is stored in another way than before")
+                stored = form
+                for number, step in steps:
+                    self._add_step(name, file[name], number, step)
+        chunk, filters = stored or (array.shape[1:], [])
+        self._add_meta(name, array, (1, *chunk), filters)
+
+    def _add_meta(
+        self, name: str, array: h5py.Dataset, chunk: tuple[int, ...], filters: list[Any]
+    ) -> None:
+        fill = None
+        if "_FillValue" in array.attrs:
+            fill = np.ravel(array.attrs["_FillValue"])[0].item()
+            if isinstance(fill, float) and not np.isfinite(fill):
+                fill = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(fill)]
+        meta = {
+            "zarr_format": 2, "shape": array.shape, "chunks": [max(1, n) for n in chunk],
+            "dtype": array.dtype.str, "compressor": None, "filters": filters or None,
+            "fill_value": fill, "order": "C", "dimension_separator": ".",
+        }  # fmt: skip
+        self.refs[f"{name}/.zarray"] = json.dumps(meta)
+
+    def _add_step(self, name: str, array: h5py.Dataset, number: int, step: _Step) -> None:
+        """Add the chunks of a step; `array` is in its file, with a first axis where it has rows."""
+        url = f"{self.folder}/{step.file}"
+        if array.chunks is None:
+            start, size = array.id.get_offset(), array.nbytes
+            if step.row is not None:
+                size //= array.shape[0]
+                start += step.row * size
+            dims = _dims_in_step(array, step)
+            self.refs[f"{name}/{'.'.join(map(str, (number, *[0] * dims)))}"] = [url, start, size]
+            return
+        for c in range(array.id.get_num_chunks()):
+            chunk = array.id.get_chunk_info(c)
+            if chunk.filter_mask != 0:
+                raise TailraceError(f"{step.file}: a chunk of {name} is not compressed")
+            place = [at // n for at, n in zip(chunk.chunk_offset, array.chunks, strict=True)]
+            place = place[-_dims_in_step(array, step) :]
+            self.refs[f"{name}/{'.'.join(map(str, (number, *place)))}"] = [
+                url, chunk.byte_offset, chunk.size,
+            ]  # fmt: skip
+
+
+def _dims_in_step(array: h5py.Dataset, step: _Step) -> int:
+    has_time = step.row is not None or _dimensions(array.name[1:], array)[0] == "time"
+    return int(array.ndim) - (1 if has_time else 0)
+
+
+def _steps(file: h5py.File, index: Path) -> Iterator[_Step]:
+    """Steps of the list, then those that the newest links lead to."""
+    names = _texts(file, "tailrace/files")
+    merged = _texts(file, "tailrace/merged") or [""] * len(names)
+    row, last = 0, ""
+    for name, together in zip(names, merged, strict=True):
+        row = row + 1 if together and together == last else 0
+        last = together
+        yield _Step(together, row) if together else _Step(name, None)
+    version = int(file["tailrace"].attrs["series_version"])
+    links = index.parent / f".{index.name}.steps" / str(version)
+    number = 0
+    while (links / f"{number}.h5").exists():
+        target = os.path.normpath(links / (links / f"{number}.h5").readlink())
+        yield _Step(os.path.relpath(target, index.parent), None)
+        number += 1
+
+
+def _texts(file: h5py.File, name: str) -> list[str]:
+    if name not in file:
+        return []
+    return bytes(file[name][...]).decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def _dimensions(name: str, array: h5py.Dataset) -> list[str]:
+    """Return the names of the axes; those without one get "dim_0", ..."""
+    if array.attrs.get("CLASS") == b"DIMENSION_SCALE" and array.ndim == 1:
+        return [name.rpartition("/")[2]]
+    names = []
+    for d, scales in enumerate(array.dims):
+        names.append(scales[0].name.rpartition("/")[2] if len(scales) else f"dim_{d}")
+    return names
+
+
+def _attributes(item: h5py.Group | h5py.Dataset) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in item.attrs.items():
+        if name in _OF_HDF5 or name.startswith(("_Netcdf4", "_NC")):
+            continue
+        if isinstance(value, bytes):
+            found[name] = value.decode("utf-8", "replace")
+        elif isinstance(value, np.ndarray | np.generic):
+            found[name] = value.tolist()
+        else:
+            found[name] = str(value)
+    return found
+
+
+def _form_of(
+    name: str, array: h5py.Dataset, in_step: tuple[int, ...]
+) -> tuple[tuple[int, ...], list[dict[str, Any]]]:
+    """Return the extents of a chunk of a step, and the codecs that undo its filters."""
+    if array.is_virtual or (array.chunks is None and array.id.get_offset() is None):
+        raise TailraceError(f"{array.file.filename}: {name} lies in other files")
+    if array.chunks is None:
+        return in_step, []
+    settings = array.id.get_create_plist()
+    filters: list[dict[str, Any]] = []
+    for f in range(settings.get_nfilters()):
+        number, _, values, text = settings.get_filter(f)
+        if number == h5py.h5z.FILTER_SHUFFLE:
+            filters.append({"id": "shuffle", "elementsize": array.dtype.itemsize})
+        elif number == h5py.h5z.FILTER_DEFLATE:
+            filters.append({"id": "zlib", "level": values[0]})
+        elif number == h5py.h5z.FILTER_FLETCHER32:
+            filters.append({"id": "fletcher32"})
+        elif number == 32015:  # registered with the HDF Group
+            filters.append({"id": "zstd", "level": values[0] if values else 0})
+        else:
+            raise TailraceError(f"{array.file.filename}: {name} has the filter {number} ({text!r})")
+    return array.chunks[-len(in_step) :], filters
