@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A folder of another file system, such as a mount of a disk archive.
+
+An object is written under the name ``.KEY.partial``, flushed to the disk and renamed, so that no
+file with a bundle's name is ever incomplete. Reads first drop the pages that the system caches, so
+that what is compared comes from the disk (`posix_fadvise`; the system may keep pages regardless).
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tailrace.archive.target import KEY, Target
+
+COPY_BYTES = 8 << 20
+
+
+class Directory(Target):
+    """The settings are ``path``: the folder, which is made if its parent folder exists."""
+
+    kind = "directory"
+
+    def __init__(self, name: str, settings: dict[str, Any]) -> None:
+        super().__init__(name)
+        unknown = ", ".join(sorted(set(settings) - {"path"}))
+        if unknown or not isinstance(settings.get("path"), str):
+            raise self.fail("", f"unknown setting {unknown}" if unknown else "path is missing")
+        self.path = Path(settings["path"]).expanduser()
+
+    def _file(self, key: str) -> Path:
+        if not KEY.fullmatch(key):
+            raise self.fail(key, "is no valid key")
+        return self.path / key
+
+    def put(self, key: str, source: Path) -> None:
+        file = self._file(key)
+        partial = self.path / f".{key}.partial"
+        try:
+            self.path.mkdir(exist_ok=True)
+            # The file is private: the folder's owner decides who else may read it.
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with source.open("rb") as read, os.fdopen(descriptor, "wb", buffering=0) as written:
+                _copy(read.fileno(), written.fileno())
+                os.fsync(written.fileno())
+            # A link fails where the key exists; a rename would replace the object.
+            os.link(partial, file)
+            partial.unlink()
+            _sync_folder(self.path)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise self.fail(key, error) from error
+
+    def get(self, key: str, to: Path) -> None:
+        try:
+            with self._file(key).open("rb") as read, to.open("wb", buffering=0) as written:
+                _drop_pages(read.fileno())
+                _copy(read.fileno(), written.fileno())
+        except OSError as error:
+            raise self.fail(key, error) from error
+
+    def read(self, key: str, offset: int, length: int) -> bytes:
+        try:
+            descriptor = os.open(self._file(key), os.O_RDONLY)
+            try:
+                _drop_pages(descriptor, offset, length)
+                return _read_fully(descriptor, offset, length)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise self.fail(key, error) from error
+
+    def size(self, key: str) -> int | None:
+        try:
+            return self._file(key).stat().st_size
+        except FileNotFoundError:
+            # An absent folder is a file system that is not mounted rather than a lost object.
+            if self.path.is_dir():
+                return None
+            raise self.fail(key, f"no folder {self.path}; is its file system mounted?") from None
+        except OSError as error:
+            raise self.fail(key, error) from error
+
+    def keys(self) -> Iterator[str]:
+        try:
+            with os.scandir(self.path) as entries:
+                for entry in entries:
+                    if KEY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                        yield entry.name
+        except OSError as error:
+            raise self.fail("", error) from error
+
+    def delete(self, key: str) -> None:
+        try:
+            self._file(key).unlink(missing_ok=True)
+        except OSError as error:
+            raise self.fail(key, error) from error
+
+    def free_bytes(self) -> int | None:
+        folder = self.path if self.path.is_dir() else self.path.parent
+        try:
+            return shutil.disk_usage(folder).free
+        except OSError as error:
+            raise self.fail("", error) from error
+
+
+def _copy(source: int, to: int) -> None:
+    """Copy to the end of the file, with copy_file_range where the system can."""
+    try:
+        while os.copy_file_range(source, to, 1 << 30) > 0:
+            pass
+        return
+    except OSError:
+        at = os.lseek(to, 0, os.SEEK_CUR)
+        os.lseek(source, at, os.SEEK_SET)
+    while block := os.read(source, COPY_BYTES):
+        view = memoryview(block)
+        while view:
+            view = view[os.write(to, view) :]
+
+
+def _read_fully(descriptor: int, offset: int, length: int) -> bytes:
+    blocks = []
+    while length > 0 and (block := os.pread(descriptor, length, offset)):
+        blocks.append(block)
+        offset, length = offset + len(block), length - len(block)
+    return b"".join(blocks)
+
+
+def _drop_pages(descriptor: int, offset: int = 0, length: int = 0) -> None:
+    os.posix_fadvise(descriptor, offset, length, os.POSIX_FADV_DONTNEED)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
