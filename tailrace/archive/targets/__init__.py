@@ -9,7 +9,11 @@ from tailrace.archive.target import Target, TargetError
 #: kind -> "module:class" in this package. The class is made from the target's name and the settings
 #: of its table ``[targets.NAME]`` without those of `SHARED`.
 KINDS = {
+    "command": "command:Command",
     "directory": "directory:Directory",
+    "hsm": "hsm:Hsm",
+    "rclone": "rclone:Rclone",
+    "s3": "s3:S3",
 }
 
 #: Settings that every kind has; the archive reads them (tailrace/archive/config.py).
