@@ -14,6 +14,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,7 +176,7 @@ class TapeLibrary:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.words = [sys.executable, str(TAPE_LIBRARY), str(folder)]
+        self.words = [sys.executable, "-IS", str(TAPE_LIBRARY), str(folder)]
 
     def run(self, *words: str) -> str:
         """Run one command of the library."""
@@ -218,3 +219,52 @@ class TapeLibrary:
 def toml(settings: dict[str, Any]) -> str:
     """Return settings as lines of TOML."""
     return "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+
+
+def moto(folder: Path) -> Server:
+    """Return moto's server: S3 with archive classes; what it stores is lost when it stops."""
+    program = installed("moto_server")
+    (port,) = free_ports(1)
+    return Server([program, "-p", str(port)], port, folder / "moto.log", "/moto-api/")
+
+
+class Cable:
+    """A connection to a server that breaks when told: `limit` bytes from the server, or none."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self.limit, self.breaks = server, -1, 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> "Cable":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self.server.port))
+                threading.Thread(target=self._carry, args=(near, far, False), daemon=True).start()
+                threading.Thread(target=self._carry, args=(far, near, True), daemon=True).start()
+
+    def _carry(self, source: socket.socket, to: socket.socket, answers: bool) -> None:
+        carried = 0
+        with contextlib.suppress(OSError):
+            while block := source.recv(1 << 16):
+                if answers and self.breaks > 0 and carried + len(block) > self.limit:
+                    self.breaks -= 1
+                    to.sendall(block[: self.limit - carried])
+                    break
+                to.sendall(block)
+                carried += len(block)
+        for one in (source, to):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)

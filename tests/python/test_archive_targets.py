@@ -16,6 +16,7 @@ from archive_servers import (
     WORD,
     TapeLibrary,
     credentials,
+    installed,
     make_bucket,
     rclone_remote,
     rclone_serve,
@@ -58,7 +59,7 @@ def settings_of(kind: str, folder: Path, servers: Any) -> dict[str, Any]:
         return {"kind": "directory", "path": str(folder / "tier")}
     if name == "hsm":
         lfs = folder / "lfs"
-        lfs.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE_LFS} "$@"\n')
+        lfs.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {FAKE_LFS} "$@"\n')
         lfs.chmod(0o755)
         (folder / "lustre").mkdir()
         return {"kind": "hsm", "path": str(folder / "lustre"), "lfs": str(lfs)}
@@ -74,7 +75,9 @@ def settings_of(kind: str, folder: Path, servers: Any) -> dict[str, Any]:
             settings["rename"] = f"{words} rename {{from}} {{key}}"
         return settings
     if way == "local":
-        return {"kind": "rclone", "remote": str(folder / "remote"), "attempts": 1}
+        rclone = installed("rclone")
+        remote = str(folder / "remote")
+        return {"kind": "rclone", "remote": remote, "program": rclone, "attempts": 1}
     server, place = servers(way if name == "rclone" else way.replace("rclone", "s3"))
     if name == "rclone":
         return {**rclone_remote(place, server, way), "remote": f"there:{folder.name}"}

@@ -47,6 +47,7 @@ SETTINGS: dict[str, type | tuple[type, ...]] = {
 }
 #: A restored copy that expires sooner than this is asked for again before it is read.
 EXPIRES_SOON = timedelta(minutes=30)
+RANGE = re.compile(r"bytes (\d+)-(\d+)/.*")
 MAX_PARTS = 10_000
 READ_TRIES = 4
 ABSENT = ("404", "NoSuchKey", "NotFound")
@@ -63,8 +64,12 @@ FAILURES = (
     botocore.exceptions.BotoCoreError,
     Boto3Error,
     OSError,
+    # What boto3 raises on an answer whose headers were cut off.
+    ValueError,
+    LookupError,
 )
 BROKEN = (botocore.exceptions.HTTPClientError, botocore.exceptions.IncompleteReadError)
+UNREACHED = (*BROKEN, botocore.exceptions.ConnectionError)
 T = TypeVar("T")
 
 
@@ -114,7 +119,7 @@ class S3(Target):
                 verify=given.get("ca_bundle"),
                 config=botocore.config.Config(**options),
             )
-        except (*FAILURES, ValueError) as error:
+        except FAILURES as error:
             raise self.fail("", masked(str(error))) from error
 
     def put(self, key: str, source: Path) -> None:
@@ -142,17 +147,19 @@ class S3(Target):
         )
 
     def read(self, key: str, offset: int, length: int) -> bytes:
-        """Read a range; a connection that breaks is continued from where it broke."""
+        """Read a range; one that breaks is continued from there."""
         read = bytearray()
-        for attempt in range(READ_TRIES):
+        tries = 0
+        while True:
+            before = len(read)
             try:
                 self._read_on(key, offset, length, read)
                 return bytes(read)
             except BROKEN as error:
                 # Broken in the body, which botocore does not repeat.
-                if attempt == READ_TRIES - 1:
+                tries = 0 if len(read) > before else tries + 1
+                if tries == READ_TRIES:
                     raise self._failed(key, error) from error
-        raise AssertionError("unreachable")
 
     def _read_on(self, key: str, offset: int, length: int, read: bytearray) -> None:
         if len(read) >= length:
@@ -168,14 +175,26 @@ class S3(Target):
         )
         if not answer:
             return
-        self._versions[key] = answer["ETag"]
-        at = answer.get("ContentRange", "")
-        if not at.startswith(f"bytes {first}-"):
+        at = RANGE.fullmatch(answer.get("ContentRange", ""))
+        if at is None and answer["ResponseMetadata"]["HTTPStatusCode"] == 200:
             answer["Body"].close()
-            raise self.fail(key, f"the server answers range {first}-{last} with {at or 'all'!r}")
+            raise self.fail(key, "the server does not answer with the range that was asked for")
+        # A connection that breaks within the headers looks like an answer with fewer of them.
+        if at is None or int(at[1]) != first or "ETag" not in answer:
+            raise self._broken()
+        expected = len(read) + int(at[2]) - first + 1
         with contextlib.closing(answer["Body"]) as body:
             for block in body.iter_chunks(1 << 20):
+                self._versions[key] = answer["ETag"]
                 read += block
+        if len(read) != expected:
+            raise self._broken()
+
+    def _broken(self) -> Exception:
+        error: Exception = botocore.exceptions.ConnectionClosedError(
+            endpoint_url=self.endpoint or "S3"
+        )
+        return error
 
     def size(self, key: str) -> int | None:
         answer = self._head(key)
@@ -260,7 +279,10 @@ class S3(Target):
         if answer is None:
             # The answer is the same where the whole bucket is missing.
             self._do(key, lambda: self.client.head_bucket(Bucket=self.bucket))
-        result: dict[str, Any] | None = answer
+            return None
+        if "ContentLength" not in answer:
+            raise self._failed(key, self._broken())
+        result: dict[str, Any] = answer
         return result
 
     def _each(self, call: Callable[[str], T], keys: list[str]) -> list[T]:
@@ -308,7 +330,7 @@ class S3(Target):
             reason = f"no such object or bucket: {said}" if key else f"no bucket: {said}"
         elif isinstance(error, botocore.exceptions.NoCredentialsError):
             reason = "no credentials found in the environment, ~/.aws or the instance's role"
-        elif isinstance(error, botocore.exceptions.HTTPClientError):
+        elif isinstance(error, UNREACHED):
             reason = f"{where} does not answer: {said}"
         else:
             reason = said
