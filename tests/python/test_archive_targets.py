@@ -4,7 +4,9 @@
 import contextlib
 import os
 import random
+import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from archive_servers import (
     BUCKET,
     FAKE_LFS,
+    ROOT,
     WORD,
     TapeLibrary,
     credentials,
@@ -25,7 +28,7 @@ from archive_servers import (
 )
 
 from tailrace.archive.target import Target, TargetError
-from tailrace.archive.targets import KINDS, target_of
+from tailrace.archive.targets import KINDS, command, hsm, rclone, s3, target_of
 
 SERVED = ("webdav", "sftp", "s3")
 KINDS_TESTED = (
@@ -212,3 +215,18 @@ def test_secrets_are_refused_in_the_settings(kind: str, settings: dict[str, Any]
 def test_modules_of_targets_are_loaded_when_asked_for() -> None:
     code = "import sys, tailrace.archive.targets; sys.exit('boto3' in sys.modules)"
     assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code) == 0
+
+
+def test_the_page_on_targets_shows_what_is_accepted() -> None:
+    page = (ROOT / "docs" / "archive_targets.md").read_text()
+    shown: set[str] = set()
+    for block in re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL):
+        for name, table in tomllib.loads(block)["targets"].items():
+            if table["kind"] == "rclone":
+                table["program"] = "true"
+            assert target_of(name, table).kind == table["kind"]
+            shown.add(table["kind"])
+    assert shown == set(KINDS)
+    for module in (command, hsm, rclone, s3):
+        for setting in module.SETTINGS:
+            assert f"`{setting}`" in page, setting

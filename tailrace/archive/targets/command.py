@@ -3,9 +3,9 @@
 
 A template is split into words once, like a shell does, and no shell ever sees it. In the words,
 ``{key}`` is the object's name, ``{file}`` a local file, ``{offset}`` and ``{length}`` a range in
-bytes; a word ``{keys}`` stands for one word per object, and ``{keyfile}`` for a file that lists
-them. Braces are doubled to be taken as they are. A word with blanks is text that the tool splits
-itself (``hsi "put {file} : {key}"``); only plain characters are put into it.
+bytes. A word with ``{keys}`` stands for one such word per object, and ``{keyfile}`` for a file that
+lists them. Braces are doubled to be taken as they are. A word with blanks is text that the tool
+splits itself (``hsi "put {file} : {key}"``); only plain characters are put into it.
 
 Neither the exit status nor the text of ``put`` is trusted alone: the stored size is asked for, and
 the archive then compares every byte.
@@ -55,6 +55,7 @@ SETTINGS: dict[str, type | tuple[type, ...]] = {
     "list_pattern": str,
     "size_pattern": str,
     "free_pattern": str,
+    "staged_pattern": str,
     "timeout_s": (int, float),
 }
 PLAIN = re.compile(r"[A-Za-z0-9_./+,:@=-]+")
@@ -84,6 +85,7 @@ class Command(Target):
         self.list_pattern = self._pattern("list_pattern", given, r"(?P<key>\S+)$")
         self.size_pattern = self._pattern("size_pattern", given, r"^\s*(?P<size>\d+)\s*$")
         self.free_pattern = self._pattern("free_pattern", given, r"^\s*(?P<size>\d+)\s*$")
+        self.staged_pattern = self._pattern("staged_pattern", given, r"(?P<key>\S+)")
         if "size" not in given and "size" not in self.list_pattern.groupindex:
             raise self.fail("", "size, or a list_pattern with (?P<size>...), is missing")
         self._recalls: list[_Recall] = []
@@ -94,10 +96,9 @@ class Command(Target):
     def _split(self, name: str, template: str) -> list[str]:
         try:
             words = shlex.split(template)
-            fields = [field for word in words for _, field, _, _ in string.Formatter().parse(word)]
+            used = {field for word in words for field in _fields(word)}
         except ValueError as error:
             raise self.fail("", f"{name} = {template!r}: {error}") from error
-        used = {field for field in fields if field is not None}
         if unknown := ", ".join(f"{{{field}}}" for field in sorted(used - set(TEMPLATES[name]))):
             known = ", ".join(f"{{{field}}}" for field in TEMPLATES[name]) or "none"
             raise self.fail("", f"{name} knows no {unknown}; it may contain: {known}")
@@ -113,7 +114,7 @@ class Command(Target):
             pattern = re.compile(given.get(name, usual), re.M)
         except re.error as error:
             raise self.fail("", f"{name}: {error}") from error
-        group = "key" if name == "list_pattern" else "size"
+        group = "key" if name in ("list_pattern", "staged_pattern") else "size"
         if group not in pattern.groupindex:
             raise self.fail("", f"{name} must contain a group (?P<{group}>...)")
         return pattern
@@ -233,8 +234,9 @@ class Command(Target):
         template = self.templates["staged"]
         if any("{keys}" in word or "{keyfile}" in word for word in template):
             printed = self._run("", "staged", keys=keys) if keys else b""
-            words = set(printed.decode(errors="replace").split())
-            return {key: key in words for key in keys}
+            found = self.staged_pattern.finditer(printed.decode(errors="replace"))
+            names = {match["key"] for match in found}
+            return {key: key in names for key in keys}
         staged = {}
         for key in keys:
             outcome = self._outcome(key, "staged", key=key)
@@ -310,17 +312,19 @@ class Command(Target):
         keys = values.pop("keys", ())
         words = []
         for word in self.templates[template]:
-            if word == "{keys}":
-                words += keys
-                continue
-            fields = {field for _, field, _, _ in string.Formatter().parse(word) if field}
-            if re.search(r"\s", word):
-                for field in sorted(fields - {"keys"}):
-                    if not PLAIN.fullmatch(values[field]):
-                        reason = f"{self.templates[template][0]} would take this name apart"
-                        raise self.fail(about, f"{reason}: {values[field]!r}")
-            words.append(word.format(keys=" ".join(keys), **values))
+            parts = re.split(r"(\s+)", word)
+            if len(parts) > 1:
+                self._require_plain(about, word, values)
+                words.append("".join(" ".join(_filled(part, keys, values)) for part in parts))
+            else:
+                words += _filled(word, keys, values)
         return words
+
+    def _require_plain(self, about: str, word: str, values: dict[str, str]) -> None:
+        for field in sorted(_fields(word) & set(values)):
+            if not PLAIN.fullmatch(values[field]):
+                reason = "a word with blanks takes plain names only, and the tool would split"
+                raise self.fail(about, f"{word!r}: {reason} {values[field]!r}")
 
     @contextlib.contextmanager
     def _listing(self, keys: Iterable[str]) -> Iterator[IO[str]]:
@@ -329,6 +333,17 @@ class Command(Target):
             listing.writelines(f"{key}\n" for key in keys)
             listing.flush()
             yield listing
+
+
+def _fields(word: str) -> set[str]:
+    return {field for _, field, _, _ in string.Formatter().parse(word) if field is not None}
+
+
+def _filled(word: str, keys: Iterable[str], values: dict[str, str]) -> list[str]:
+    """Return the word with its values, once for each key where it names the keys."""
+    if "keys" in _fields(word):
+        return [word.format(keys=key, **values) for key in keys]
+    return [word.format(**values)]
 
 
 def _path(file: IO[str]) -> str:
