@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tailrace.errors import TailraceError
 
-#: What keys look like: lower-case letters, digits, ``.``, ``_`` and ``-``, not first ``.`` or ``-``.
+#: Keys: lower-case letters, digits, ``.``, ``_`` and ``-``; the first is no ``.`` and no ``-``.
 KEY = re.compile(r"[a-z0-9_][a-z0-9._-]{0,199}")
 
 
@@ -63,6 +63,17 @@ class Target(abc.ABC):
 
     def stage(self, keys: Iterable[str]) -> None:  # noqa: B027
         """Ask for the recall of all objects in one batch, and return at once."""
+
+    def prepare(self) -> None:  # noqa: B027
+        """Make ready a target that has no object yet; called before the first `put`."""
+
+    def building_place(self, key: str) -> Path | None:
+        """Return a local file in which a bundle may be built; `put` of it then copies nothing."""
+        return None
+
+    def local(self, key: str) -> Path | None:
+        """Return the object itself as a local file to read, where the target is one of files."""
+        return None
 
     def free_bytes(self) -> int | None:
         """Return the free space; None if that is not known."""

@@ -35,6 +35,7 @@ COMMANDS = {
     "bench": "Measure this machine; compare with other libraries.",
     "profile": "Say where any MPI program spends its time, and who waits for whom.",
     "check": "Say whether a program is launched right, and what makes it faster.",
+    "archive": "Keep results on a second tier, and get parts of them back.",
     "compare": "Say what changed between two profiles, and what may be noise.",
 }
 

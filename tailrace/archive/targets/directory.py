@@ -15,6 +15,7 @@ from typing import Any
 from tailrace.archive.target import KEY, Target
 
 COPY_BYTES = 8 << 20
+MARKER = ".tailrace-archive"
 
 
 class Directory(Target):
@@ -34,23 +35,49 @@ class Directory(Target):
             raise self.fail(key, "is no valid key")
         return self.path / key
 
+    def prepare(self) -> None:
+        try:
+            self.path.mkdir(exist_ok=True)
+            (self.path / MARKER).touch()
+        except OSError as error:
+            raise self.fail("", error) from error
+
+    def _require_marker(self, key: str) -> None:
+        """Raise an error where the folder is not the one that was prepared.
+
+        A file system that is not mounted leaves an empty folder, which must not be taken for lost
+        objects, nor get new ones.
+        """
+        if (self.path / MARKER).exists() or any(self.path.glob("*.tar")):
+            return
+        raise self.fail(key, f"{self.path} has no {MARKER}; is its file system mounted?")
+
     def put(self, key: str, source: Path) -> None:
         file = self._file(key)
         partial = self.path / f".{key}.partial"
+        self._require_marker(key)
         try:
-            self.path.mkdir(exist_ok=True)
-            # The file is private: the folder's owner decides who else may read it.
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with source.open("rb") as read, os.fdopen(descriptor, "wb", buffering=0) as written:
-                _copy(read.fileno(), written.fileno())
-                os.fsync(written.fileno())
+            if source != partial:
+                # The file is private: the folder's owner decides who else may read it.
+                descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                with source.open("rb") as read, os.fdopen(descriptor, "wb", buffering=0) as written:
+                    _copy(read.fileno(), written.fileno())
+                    os.fsync(written.fileno())
             # A link fails where the key exists; a rename would replace the object.
             os.link(partial, file)
             partial.unlink()
             _sync_folder(self.path)
         except OSError as error:
-            partial.unlink(missing_ok=True)
+            if source != partial:
+                partial.unlink(missing_ok=True)
             raise self.fail(key, error) from error
+
+    def building_place(self, key: str) -> Path | None:
+        self._require_marker(key)
+        return self._file(key).with_name(f".{key}.partial")
+
+    def local(self, key: str) -> Path | None:
+        return self._file(key)
 
     def get(self, key: str, to: Path) -> None:
         try:
@@ -75,10 +102,8 @@ class Directory(Target):
         try:
             return self._file(key).stat().st_size
         except FileNotFoundError:
-            # An absent folder is a file system that is not mounted rather than a lost object.
-            if self.path.is_dir():
-                return None
-            raise self.fail(key, f"no folder {self.path}; is its file system mounted?") from None
+            self._require_marker(key)
+            return None
         except OSError as error:
             raise self.fail(key, error) from error
 
@@ -88,6 +113,8 @@ class Directory(Target):
                 for entry in entries:
                     if KEY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                         yield entry.name
+        except FileNotFoundError:
+            raise self.fail("", f"no folder {self.path}; is its file system mounted?") from None
         except OSError as error:
             raise self.fail("", error) from error
 

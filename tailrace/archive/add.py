@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Packs files into bundles, makes the copies, and removes sources where that was asked for."""
+
+import contextlib
+import datetime
+import gzip
+import json
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tailrace.archive.bundle import BundleWriter, Changed
+from tailrace.archive.copies import Tell, complete, require_copies, resume, silent
+from tailrace.archive.description import describe_run, metadata_member
+from tailrace.archive.entry import FILE, FOLDER, SPARSE, SYMLINK, Entry, padded
+from tailrace.archive.opened import Archive
+from tailrace.archive.sources import (
+    Links,
+    data_extents,
+    is_sparse,
+    open_source,
+    set_status,
+    walk,
+)
+from tailrace.archive.unchanged import is_archived
+from tailrace.archive.variables import find_variables, set_checks
+from tailrace.errors import TailraceError
+
+TRIES = 3
+PARTIAL = 3  # exit status: some sources were not archived
+
+
+@dataclass
+class Added:
+    """What `add` did."""
+
+    files: int = 0
+    bytes: int = 0
+    known: int = 0  # files that were archived already
+    removed: int = 0  # sources that were removed
+    bundles: list[str] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)  # path and reason
+    problems: list[str] = field(default_factory=list)  # of targets
+
+    @property
+    def status(self) -> int:
+        """Exit status: 1 if a target failed, 3 if sources were left out, else 0."""
+        return 1 if self.problems else PARTIAL if self.left_out else 0
+
+    def merge(self, other: "Added") -> None:
+        """Add what another call did."""
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def leave_out(self, path: str, reason: str) -> None:
+        """Note a source that was not archived."""
+        self.left_out.append((path, reason))
+
+
+@dataclass
+class Order:
+    """What shall be added: absolute paths, the number of copies, and rules about sources.
+
+    Files that changed less than `quiet_s` seconds ago are left for the next time.
+    """
+
+    paths: list[str]
+    copies: int
+    quiet_s: float = 0.0
+    dry_run: bool = False
+
+
+class _Packer:
+    """Fills one bundle after the other."""
+
+    def __init__(self, archive: Archive, order: Order, done: Added, tell: Tell) -> None:
+        self._archive, self._order, self._done, self._tell = archive, order, done, tell
+        places = archive.config.places[: order.copies]
+        self._smallest = max(place.smallest for place in places)
+        self._largest = max(min(place.largest for place in places), 1)
+        self._smallest = min(self._smallest, self._largest)
+        self._links = Links()
+        self._writer: BundleWriter | None = None
+        self._bundle = 0
+        self._runs: list[tuple[str, dict[str, object]]] = []
+
+    def pack(self, entry: Entry) -> None:
+        """Add a member, in a new bundle if the present one is full."""
+        if self._writer is not None and self._writer.at + entry.size > self._largest:
+            self.close()
+        for attempt in range(TRIES):
+            try:
+                self._pack(entry)
+                return
+            except Changed as error:
+                self._links.forget(entry)
+                if attempt == TRIES - 1:
+                    self._done.leave_out(entry.path, str(error))
+            except OSError as error:
+                self._links.forget(entry)
+                self._done.leave_out(entry.path, error.strerror or str(error))
+                return
+
+    def _pack(self, entry: Entry) -> None:
+        if entry.kind in (FILE, SPARSE):
+            descriptor = open_source(entry.path)
+            try:
+                status = os.fstat(descriptor)
+                entry.kind = FILE
+                set_status(entry, status)
+                if self._links.resolve(entry, status.st_nlink):
+                    self._add(entry)
+                    return
+                extents = None
+                if is_sparse(status):
+                    extents = data_extents(descriptor, status.st_size)
+                    entry.kind = SPARSE
+                entry.variables = find_variables(Path(entry.path)) if entry.kind == FILE else []
+                self._add(entry, descriptor, extents)
+            finally:
+                os.close(descriptor)
+        else:
+            self._add(entry)
+
+    def _add(
+        self, entry: Entry, source: int = -1, extents: list[tuple[int, int]] | None = None
+    ) -> None:
+        writer = self._writer or self._open()
+        writer.add(entry, source, extents)
+        if entry.variables:
+            set_checks(
+                entry.variables,
+                lambda offset, length: writer.read(entry.data + offset, length),
+            )
+        self._archive.index.add(self._bundle, entry)
+        if entry.kind in (FILE, SPARSE):
+            self._done.files += 1
+            self._done.bytes += entry.size
+
+    def _open(self) -> BundleWriter:
+        now = datetime.datetime.now(datetime.UTC)
+        key = f"{now:%Y%m%dt%H%M%S}-{secrets.token_hex(6)}.tar"
+        first = self._archive.config.places[0].name
+        place = self._archive.prepared(first).building_place(key)
+        if place is None:
+            self._archive.config.spool.mkdir(parents=True, exist_ok=True, mode=0o700)
+            place = self._archive.config.spool / key
+        self._archive.require_lock()
+        self._bundle = self._archive.index.new_bundle(key, self._order.copies, str(place))
+        try:
+            self._writer = BundleWriter(key, place)
+        except OSError as error:
+            self._archive.index.forget(self._bundle)
+            raise TailraceError(f"{place}: {error.strerror}") from error
+        self._links = Links()
+        return self._writer
+
+    def begin_run(self, folder: str, description: dict[str, object]) -> None:
+        """Note that the members that come next are of a run."""
+        self._runs.append((folder, description))
+
+    def end_path(self) -> None:
+        """Close the bundle behind a path if it has reached the least size."""
+        if self._writer is not None and self._writer.at >= self._smallest:
+            self.close()
+
+    def close(self) -> None:
+        """Finish the bundle and make its copies."""
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        index, lock = self._archive.index, self._archive.require_lock
+        with writer:
+            for folder, description in self._runs:
+                member = metadata_member(folder, description)
+                if member is not None:
+                    self._add_generated(writer, *member)
+                index.add_run(self._bundle, folder, description)
+            index.flush()
+            with tempfile.TemporaryDirectory(dir=writer.path.parent, prefix=".tailrace-") as folder:
+                sums, lines = Path(folder) / "sums", Path(folder) / "index"
+                self._write_trailer(writer.key, sums, lines)
+                size, digest, trailer = writer.finish(sums, lines)
+        lock()
+        index.seal(self._bundle, size, digest, trailer)
+        self._runs = []
+        self._done.bundles.append(writer.key)
+        self._done.problems += complete(
+            self._archive, index.bundle(self._bundle), self._order.copies, tell=self._tell
+        )
+
+    def _add_generated(self, writer: BundleWriter, path: str, content: bytes) -> None:
+        with tempfile.TemporaryFile() as file:
+            file.write(content)
+            file.flush()
+            entry = Entry(path, FILE)
+            set_status(entry, os.fstat(file.fileno()))
+            entry.mode = 0o644
+            writer.add(entry, file.fileno())
+            self._archive.index.add(self._bundle, entry)
+
+    def _write_trailer(self, key: str, sums: Path, lines: Path) -> None:
+        index = self._archive.index
+        head = {"bundle": key, "copies": self._order.copies, "created": time.time()}
+        with sums.open("wb") as text, gzip.open(lines, "wb", 6) as packed:
+            packed.write(json.dumps(head).encode() + b"\n")
+            for folder, description in self._runs:
+                row = {"run": folder, "description": description}
+                packed.write(json.dumps(row).encode() + b"\n")
+            for entry in index.members(self._bundle):
+                if entry.kind == FILE:
+                    text.write(_sum_line(entry))
+                    entry.variables = index.variables(entry.id)
+                packed.write(entry.to_json().encode() + b"\n")
+
+    def abandon(self) -> None:
+        """Drop the bundle that is being built."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.__exit__()
+            writer.path.unlink(missing_ok=True)
+            self._archive.index.forget(self._bundle)
+
+
+def _sum_line(entry: Entry) -> bytes:
+    name = os.fsencode(entry.path.lstrip("/"))
+    escaped = name.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
+    mark = b"\\" if escaped != name else b""
+    return mark + entry.sha256.encode() + b"  " + escaped + b"\n"
+
+
+def add(archive: Archive, order: Order, tell: Tell = silent) -> Added:
+    """Archive paths; finished work of an earlier, interrupted call is not done again."""
+    require_copies(archive, order.copies)
+    done = Added()
+    if not order.dry_run:
+        done.problems += resume(archive, tell)
+    packer = _Packer(archive, order, done, tell)
+    try:
+        for path in order.paths:
+            tell(path)
+            _add_path(archive, order, packer, path, tell, done)
+            packer.end_path()
+        packer.close()
+    finally:
+        packer.abandon()
+    return done
+
+
+def _add_path(
+    archive: Archive, order: Order, packer: _Packer, path: str, tell: Tell, done: Added
+) -> None:
+    described = False
+    short: dict[int, None] = {}  # bundles that lack copies
+    for entry in _quiet(walk(path, done.leave_out), order, done):
+        found = is_archived(archive.index, entry)
+        bundle = None if found is None else archive.index.bundle(found)
+        if bundle is not None and (bundle.verified or bundle.built):
+            done.known += entry.kind == FILE
+            if len(bundle.verified) < order.copies:
+                short[bundle.id] = None
+            continue
+        if order.dry_run:
+            done.files += entry.kind == FILE
+            done.bytes += padded(entry.size)
+            continue
+        if not described:
+            described = True
+            description = describe_run(Path(path))
+            if description:
+                packer.begin_run(path, description)
+        tell(entry.path)
+        packer.pack(entry)
+    for number in [] if order.dry_run else short:
+        done.problems += complete(archive, archive.index.bundle(number), order.copies, tell=tell)
+
+
+def _quiet(entries: Iterable[Entry], order: Order, done: Added) -> Iterator[Entry]:
+    """Leave out files that changed in the last `quiet_s` seconds."""
+    latest_ns = time.time_ns() - int(order.quiet_s * 1e9)
+    for entry in entries:
+        changed_ns = max(entry.mtime_ns, entry.ctime_ns)
+        if order.quiet_s == 0 or entry.kind != FILE or changed_ns <= latest_ns:
+            yield entry
+
+
+def move(
+    archive: Archive, order: Order, done: Added, tell: Tell = silent, keep: bool = True
+) -> None:
+    """Remove sources of which `copies` verified copies exist and that have not changed since.
+
+    Folders that are empty then are removed, too; `keep`: not the paths themselves.
+    """
+    for path in order.paths:
+        for entry in walk(path, lambda _path, _reason: None, folders_last=True):
+            if entry.kind == FOLDER:
+                if entry.path != path or not keep:
+                    _remove_folder(archive, entry, order.copies)
+                continue
+            bundle = is_archived(archive.index, entry)
+            if bundle is None or len(archive.index.bundle(bundle).verified) < order.copies:
+                continue
+            archive.require_lock()
+            if _is_same(entry):
+                tell(f"removing {entry.path}")
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(entry.path)  # noqa: PTH108
+                    done.removed += entry.kind in (FILE, SPARSE)
+
+
+def _is_same(entry: Entry) -> bool:
+    """Say whether a source is still what `walk` saw."""
+    try:
+        status = os.lstat(entry.path)
+    except OSError:
+        return False
+    now = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+    then = (entry.dev, entry.ino, entry.mtime_ns, entry.ctime_ns)
+    return now == then and (entry.kind == SYMLINK or status.st_size == entry.size)
+
+
+def _remove_folder(archive: Archive, entry: Entry, copies: int) -> None:
+    found = archive.index.newest(entry.path)
+    if found is not None and len(archive.index.bundle(found.bundle).verified) >= copies:
+        with contextlib.suppress(OSError):  # not empty: something was added or left out
+            os.rmdir(entry.path)  # noqa: PTH106

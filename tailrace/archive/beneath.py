@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes files beneath one folder, and never outside of it.
+
+Each component of a name is opened beneath the one before, following no symbolic link, so that
+neither ``..`` nor a link that lies there leads elsewhere.
+"""
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+from tailrace.archive.entry import Entry
+from tailrace.errors import TailraceError
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Beneath:
+    """The folder `root` (links in its own path are followed); a context."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir(parents=True, exist_ok=True)
+        self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._last: tuple[str, ...] | None = None
+        self._descriptor = -1
+
+    def __enter__(self) -> "Beneath":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._drop()
+        os.close(self._root)
+
+    def _drop(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor, self._last = -1, None
+
+    def folder_of(self, name: str) -> tuple[int, str]:
+        """Return a descriptor of the folder of a relative name, made if absent, and the last part.
+
+        The descriptor is valid until the next call.
+        """
+        parts = name.split("/")
+        if not name or any(part in ("", ".", "..") for part in parts):
+            raise TailraceError(f"{name!r}: is no name beneath {self.root}")
+        folders = tuple(parts[:-1])
+        if folders != self._last:
+            self._drop()
+            self._descriptor = self._open(folders)
+            self._last = folders
+        return self._descriptor, parts[-1]
+
+    def _open(self, folders: tuple[str, ...]) -> int:
+        at = os.dup(self._root)
+        for i, part in enumerate(folders):
+            try:
+                try:
+                    below = os.open(part, _FOLDER_FLAGS, dir_fd=at)
+                except FileNotFoundError:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, 0o777, dir_fd=at)
+                    below = os.open(part, _FOLDER_FLAGS, dir_fd=at)
+            except OSError as error:
+                where = self.root / "/".join(folders[: i + 1])
+                raise TailraceError(f"{where}: is no folder (links are not followed)") from error
+            finally:
+                os.close(at)
+            at = below
+        return at
+
+    def status(self, name: str) -> os.stat_result | None:
+        """Return the status of what has a name; None if nothing has it."""
+        folder, last = self.folder_of(name)
+        try:
+            return os.stat(last, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def create(self, name: str, temporary: str) -> int:
+        """Return a descriptor of a new file `temporary` in the folder of `name`."""
+        folder, _ = self.folder_of(name)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(temporary, flags, 0o600, dir_fd=folder)
+
+    def drop(self, name: str, temporary: str) -> None:
+        """Remove the file that `create` made."""
+        folder, _ = self.folder_of(name)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+
+    def publish(self, name: str, temporary: str, replace: bool) -> None:
+        """Give a file that `create` made its name."""
+        folder, last = self.folder_of(name)
+        if not replace:
+            try:
+                os.link(
+                    temporary, last, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False
+                )
+                os.unlink(temporary, dir_fd=folder)
+                return
+            except FileExistsError:
+                raise
+            except OSError:  # no hard links here
+                if self.status(name) is not None:
+                    raise FileExistsError from None
+        os.rename(temporary, last, src_dir_fd=folder, dst_dir_fd=folder)
+
+    def make_folder(self, name: str) -> None:
+        """Make a folder."""
+        folder, last = self.folder_of(name)
+        try:
+            os.mkdir(last, 0o700, dir_fd=folder)
+        except FileExistsError:
+            status = self.status(name)
+            if status is None or not stat.S_ISDIR(status.st_mode):
+                raise
+
+    def make_link(self, name: str, to: str) -> None:
+        """Make a symbolic link."""
+        folder, last = self.folder_of(name)
+        os.symlink(to, last, dir_fd=folder)
+
+    def make_hard_link(self, name: str, to: str) -> None:
+        """Make a hard link to another file beneath the folder."""
+        folder, last = self.folder_of(to)
+        source = os.dup(folder)
+        try:
+            folder, new = self.folder_of(name)
+            os.link(last, new, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
+        finally:
+            os.close(source)
+
+    def open_to_read(self, name: str) -> int:
+        """Return a descriptor of a file."""
+        folder, last = self.folder_of(name)
+        return os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+
+    def set_folder(self, name: str, entry: Entry) -> None:
+        """Set mode, owner and time of a folder."""
+        folder, last = self.folder_of(name)
+        descriptor = os.open(last, _FOLDER_FLAGS, dir_fd=folder)
+        try:
+            set_attributes(descriptor, entry)
+        finally:
+            os.close(descriptor)
+
+
+def set_attributes(descriptor: int, entry: Entry) -> None:
+    """Set mode, time and, for root, owner of an open file or folder."""
+    mode = entry.mode & 0o7777
+    if os.geteuid() == 0:
+        os.fchown(descriptor, entry.uid, entry.gid)
+    elif entry.uid != os.geteuid():
+        mode &= 0o1777  # a file of another user keeps no set-user-id
+    os.fchmod(descriptor, mode)
+    os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))

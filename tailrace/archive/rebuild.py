@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes the index again from the bundles: from the index at the end of each, else from its headers.
+
+What is found counts as ``found``; `verify` reads the copies, which then count.
+"""
+
+import hashlib
+import io
+import json
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tailrace.archive.bundle import FOLDER as OWN_FOLDER
+from tailrace.archive.bundle import TAIL_BYTES, read_end
+from tailrace.archive.copies import Tell, silent, wait_staged
+from tailrace.archive.entry import (
+    FILE,
+    FOLDER,
+    HARD_LINK,
+    SPARSE,
+    SYMLINK,
+    Entry,
+    from_json,
+    padded,
+)
+from tailrace.archive.index import FOUND, OPEN
+from tailrace.archive.opened import Archive
+from tailrace.archive.target import Target, TargetError
+
+BLOCK_BYTES = 1 << 20
+
+
+@dataclass
+class Rebuilt:
+    """What `rebuild` found."""
+
+    bundles: int = 0
+    members: int = 0
+    copies: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def rebuild(archive: Archive, tell: Tell = silent) -> Rebuilt:
+    """Add to the index every bundle of every target that it has not."""
+    done = Rebuilt()
+    for place in archive.config.places:
+        try:
+            target = archive.target(place.name)
+            keys = sorted(key for key in target.keys() if key.endswith(".tar"))  # noqa: SIM118
+            known = {bundle.key: bundle for bundle in archive.index.bundles("state != ?", (OPEN,))}
+            away = [key for key in keys if key not in known]
+            wait_staged(target, away, tell)
+        except TargetError as error:
+            done.problems.append(str(error))
+            continue
+        for key in keys:
+            tell(f"{place.name}: {key}")
+            try:
+                if key in known:
+                    if place.name not in known[key].states:
+                        archive.index.set_copy(known[key].id, place.name, FOUND)
+                        done.copies += 1
+                else:
+                    _read(archive, target, key, done)
+            except TargetError as error:
+                done.problems.append(str(error))
+    return done
+
+
+def _read(archive: Archive, target: Target, key: str, done: Rebuilt) -> None:
+    size = target.size(key) or 0
+    end = read_end(target.read(key, max(0, size - TAIL_BYTES), TAIL_BYTES))
+    archive.require_lock()
+    if end is not None and end["key"] == key:
+        number = archive.index.new_bundle(key, 1, "")
+        try:
+            members = _take_index(archive, target, number, end)
+        except (ValueError, KeyError, TypeError, zlib.error) as error:
+            done.problems.append(f"target {target.name}, {key}: its index is damaged ({error})")
+            archive.index.forget(number)
+        else:
+            archive.index.seal(number, size, end["digest"], end["trailer"])
+            archive.index.set_copy(number, target.name, FOUND)
+            done.bundles, done.copies = done.bundles + 1, done.copies + 1
+            done.members += members
+            return
+    else:
+        done.problems.append(f"target {target.name}, {key}: its end is damaged; headers are read")
+    _salvage(archive, target, key, size, done)
+
+
+def _lines(target: Target, key: str, start: int, size: int) -> Iterator[bytes]:
+    """Yield the lines of the index of a bundle."""
+    unpack = zlib.decompressobj(wbits=31)
+    held, at = b"", start
+    while at < start + size:
+        block = target.read(key, at, min(BLOCK_BYTES, start + size - at))
+        if not block:
+            raise ValueError("cut short")
+        at += len(block)
+        *lines, held = (held + unpack.decompress(block)).split(b"\n")
+        yield from lines
+    if held or not unpack.eof:
+        raise ValueError("cut short")
+
+
+def _take_index(archive: Archive, target: Target, number: int, end: dict[str, object]) -> int:
+    members, expected = 0, 0
+    index, key = archive.index, str(end["key"])
+    for line in _lines(target, key, int(str(end["index"])), int(str(end["index_size"]))):
+        row = json.loads(line)
+        if "bundle" in row:
+            index.run(
+                "UPDATE bundles SET copies = ?, created = ? WHERE id = ?",
+                (int(row["copies"]), float(row["created"]), number),
+            )
+        elif "run" in row:
+            index.add_run(number, row["run"], row["description"])
+        else:
+            entry = from_json(line)
+            if entry.header != expected or not is_safe(entry.path):
+                raise ValueError(f"wrong row of {entry.path!r}")
+            expected = entry.end
+            members += 1
+            index.add(number, entry)
+    if expected != end["trailer"]:
+        raise ValueError("rows are missing")
+    return members
+
+
+def is_safe(path: str) -> bool:
+    """Say whether a path is absolute and stays below what it starts with."""
+    return path.startswith("/") and not any(part in ("", ".", "..") for part in path[1:].split("/"))
+
+
+# Bundles without a usable index
+
+
+def _salvage(archive: Archive, target: Target, key: str, size: int, done: Rebuilt) -> None:
+    """Index a bundle by its headers; behind a damaged one the next is searched by 512 bytes."""
+    number = archive.index.new_bundle(key, 1, "")
+    digest = hashlib.sha256()
+    at, end, members = 0, 0, 0
+    while at < size:
+        entry = _header_at(target, key, at, size)
+        if entry is None:
+            skipped = at
+            while at < size and entry is None:
+                at += 512
+                entry = _header_at(target, key, at, size)
+            if entry is None:
+                if any(target.read(key, skipped, min(size - skipped, 1 << 20))):
+                    done.problems.append(f"{key}: no header from byte {skipped} on")
+                break
+            done.problems.append(f"{key}: damaged from byte {skipped} to {at}; a member is lost")
+        own = entry.path.startswith(f"/{OWN_FOLDER}/")
+        at = entry.end
+        if own:
+            continue
+        if not is_safe(entry.path):
+            done.problems.append(f"{key}: the name {entry.path!r} is refused")
+            continue
+        _set_sums(target, key, entry, digest)
+        archive.index.add(number, entry)
+        members, end = members + 1, entry.end
+    archive.index.seal(number, size, digest.hexdigest(), end)
+    archive.index.set_copy(number, target.name, FOUND, "indexed by its headers")
+    done.bundles, done.copies = done.bundles + 1, done.copies + 1
+    done.members += members
+
+
+def _set_sums(target: Target, key: str, entry: Entry, digest: "hashlib._Hash") -> None:
+    header = target.read(key, entry.header, entry.data - entry.header)
+    digest.update(header)
+    entry.frame = zlib.crc32(header)
+    if entry.kind not in (FILE, SPARSE):
+        return
+    data, at = hashlib.sha256(), entry.data
+    while at < entry.data + entry.stored:
+        block = target.read(key, at, min(BLOCK_BYTES, entry.data + entry.stored - at))
+        if not block:
+            break
+        data.update(block)
+        at += len(block)
+    padding = target.read(key, entry.data + entry.stored, entry.end - entry.data - entry.stored)
+    digest.update(data.digest() + padding)
+    entry.sha256, entry.frame = data.hexdigest(), zlib.crc32(padding, entry.frame)
+
+
+def _header_at(  # noqa: PLR0911
+    target: Target, key: str, at: int, size: int
+) -> Entry | None:
+    """Return the member whose header begins at an offset; None if there is none."""
+    block = target.read(key, at, 512)
+    if block[257:262] != b"ustar":
+        return None
+    length = 512
+    if block[156:157] in b"xgLK":
+        try:
+            more = int(block[124:135].rstrip(b"\0 ") or b"0", 8)
+        except ValueError:
+            return None
+        length = 1024 + padded(more)
+        if length > 1 << 20:
+            return None
+    raw = target.read(key, at, length)
+    try:
+        # Two blocks of zeros end the headers, so that only these are parsed.
+        with tarfile.open(fileobj=io.BytesIO(raw + bytes(1024)), mode="r:") as opened:
+            info = opened.next()
+    except (tarfile.TarError, ValueError, OSError):
+        return None
+    if info is None:
+        return None
+    kind = {
+        tarfile.DIRTYPE: FOLDER,
+        tarfile.SYMTYPE: SYMLINK,
+        tarfile.LNKTYPE: HARD_LINK,
+    }.get(info.type, FILE)
+    if kind == FILE and not info.isreg():
+        return None
+    header_length = info.offset_data - info.offset if kind == FILE else length
+    stored = info.size if kind == FILE else 0
+    if "GNU.sparse.realsize" in info.pax_headers:
+        return None  # needs the index
+    if at + header_length + stored > size:
+        return None
+    entry = Entry("/" + info.name.strip("/"), kind, size=stored, mode=info.mode)
+    entry.uid, entry.gid, entry.owner, entry.group = info.uid, info.gid, info.uname, info.gname
+    entry.mtime_ns = int(float(info.mtime) * 1e9)
+    entry.link = "/" + info.linkname if kind == HARD_LINK else info.linkname
+    entry.header, entry.data, entry.stored = at, at + header_length, stored
+    return entry

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Restores files in the order of the medium; each gets its name once its bytes were compared."""
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tailrace.archive.beneath import Beneath, set_attributes
+from tailrace.archive.copies import Tell, silent, wait_staged
+from tailrace.archive.entry import FILE, FOLDER, HARD_LINK, SPARSE, SYMLINK, Entry
+from tailrace.archive.opened import Archive
+from tailrace.archive.plan import Plan, sources_of
+from tailrace.archive.stream import Stream
+from tailrace.archive.target import TargetError
+from tailrace.archive.unchanged import origin
+from tailrace.errors import TailraceError
+
+DIFFERENT = "exists and is different; --force replaces files"
+
+
+@dataclass
+class Restored:
+    """What `restore` did."""
+
+    files: int = 0
+    bytes: int = 0
+    kept: int = 0  # files that were present with the same bytes
+    bytes_read: int = 0
+    bundles: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+class _Restorer:
+    """Restores members of a plan below a folder."""
+
+    def __init__(
+        self, archive: Archive, base: str, beneath: Beneath, force: bool, tell: Tell
+    ) -> None:
+        self._archive, self._base, self._beneath = archive, base, beneath
+        self._force, self._tell = force, tell
+        self.done = Restored()
+        self._folders: list[int] = []
+        self._links: list[int] = []
+
+    def _name(self, entry: Entry) -> str:
+        return entry.path[len(self._base) :].lstrip("/")
+
+    def run(self, plan: Plan) -> Restored:
+        """Restore all; what a copy lacks is taken from another one."""
+        order = [(number, self._sources(number)) for number in plan.bundles()]
+        self._stage(order)
+        for number, sources in order:
+            self._bundle(plan, number, sources)
+        self._finish()
+        return self.done
+
+    def _sources(self, number: int) -> list[str]:
+        bundle = self._archive.index.bundle(number)
+        names = sources_of(bundle, [place.name for place in self._archive.config.places])
+        ready = {}
+        for name in names:
+            try:
+                ready[name] = self._archive.target(name).is_staged([bundle.key])[bundle.key]
+            except TargetError:
+                ready[name] = False
+        # A copy that can be read at once comes before one that waits for a mount.
+        rank = {"verified": 0, "found": 0, "damaged": 1}
+        return sorted(names, key=lambda name: (rank[bundle.states[name]], not ready[name]))
+
+    def _stage(self, order: list[tuple[int, list[str]]]) -> None:
+        """Ask each target once for all of its bundles."""
+        wanted: dict[str, list[str]] = {}
+        for number, sources in order:
+            if sources:
+                wanted.setdefault(sources[0], []).append(self._archive.index.bundle(number).key)
+        for name, keys in wanted.items():
+            try:
+                target = self._archive.target(name)
+                away = [key for key, ready in target.is_staged(keys).items() if not ready]
+                if away:
+                    target.stage(away)
+            except TargetError as error:
+                self._tell(str(error))
+
+    def _bundle(self, plan: Plan, number: int, sources: list[str]) -> None:
+        bundle = self._archive.index.bundle(number)
+        left = {int(row[3]) for rows in plan.runs(number) for row in rows}
+        problems: dict[int, str] = {}
+        self.done.bundles += 1
+        for name in sources:
+            try:
+                target = self._archive.target(name)
+                wait_staged(target, [bundle.key], self._tell)
+                for rows in plan.runs(number, left):
+                    start, end = int(rows[0][1]), int(rows[-1][2])
+                    with Stream(target, bundle.key, start, end) as stream:
+                        self._read(rows, stream, left, problems)
+                    self.done.bytes_read += end - start
+            except TargetError as error:
+                for each in left:
+                    problems.setdefault(each, str(error))
+            if not left:
+                return
+        for each in left:
+            path = self._archive.index.member(each).path
+            reason = problems.get(each, f"{bundle.key}: no copy of the bundle can be read")
+            self.done.problems.append(f"{path}: {reason}")
+
+    def _read(
+        self, rows: NDArray[Any], stream: Stream, left: set[int], problems: dict[int, str]
+    ) -> None:
+        at = int(rows[0][1])
+        for row in rows:
+            entry = self._archive.index.member(int(row[3]))
+            for _ in stream.blocks(entry.data - at):
+                pass
+            at = entry.data + entry.stored
+            try:
+                whole = self._member(entry, stream)
+            except TargetError:
+                raise
+            except (OSError, TailraceError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                self.done.problems.append(f"{entry.path}: {reason}")
+                whole = True  # another copy would not help
+            if whole:
+                left.discard(entry.id)
+            else:
+                problems[entry.id] = "the bytes in the bundle do not match their checksum"
+
+    def _member(self, entry: Entry, stream: Stream) -> bool:
+        """Restore one member; its data is read in any case. False: it is damaged."""
+        if entry.kind == FOLDER:
+            self._folders.append(entry.id)
+            if self._name(entry):
+                self._beneath.make_folder(self._name(entry))
+            return True
+        if entry.kind in (SYMLINK, HARD_LINK):
+            self._links.append(entry.id)
+            return True
+        self._tell(entry.path)
+        blocks = stream.blocks(entry.stored)
+        try:
+            if not self._wanted(self._name(entry), entry):
+                return True
+            return self._write(self._name(entry), entry, blocks)
+        finally:
+            for _ in blocks:
+                pass
+
+    def _wanted(self, name: str, entry: Entry) -> bool:
+        """Say whether a file must be written; raises an error if a different one has its name."""
+        status = self._beneath.status(name)
+        if status is None:
+            return True
+        if stat.S_ISREG(status.st_mode) and status.st_size == entry.size and entry.kind == FILE:
+            with os.fdopen(self._beneath.open_to_read(name), "rb", buffering=0) as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256:
+                    self.done.kept += 1
+                    return False
+        if entry.kind == SPARSE and stat.S_ISREG(status.st_mode) and status.st_size == entry.size:
+            return True  # `_write` compares
+        if not self._force or stat.S_ISDIR(status.st_mode):
+            raise TailraceError(DIFFERENT)
+        return True
+
+    def _write(self, name: str, entry: Entry, blocks: Any) -> bool:
+        temporary = f".tailrace-partial-{entry.id}"
+        descriptor = self._beneath.create(name, temporary)
+        try:
+            if not _fill(descriptor, entry, blocks):
+                self._beneath.drop(name, temporary)
+                return False
+            if entry.kind == SPARSE and self._has_bytes(name, descriptor):
+                self._beneath.drop(name, temporary)
+                self.done.kept += 1
+                return True
+            set_attributes(descriptor, entry)
+            self._beneath.publish(name, temporary, self._force)
+        except FileExistsError:
+            self._beneath.drop(name, temporary)
+            raise TailraceError(DIFFERENT) from None
+        except BaseException:
+            self._beneath.drop(name, temporary)
+            raise
+        finally:
+            os.close(descriptor)
+        self.done.files += 1
+        self.done.bytes += entry.size
+        return True
+
+    def _has_bytes(self, name: str, descriptor: int) -> bool:
+        """Say whether a file exists and has the same bytes as an open one."""
+        if self._beneath.status(name) is None:
+            return False
+        with os.fdopen(self._beneath.open_to_read(name), "rb", buffering=0) as file:
+            at = 0
+            while block := file.read(1 << 20):
+                if os.pread(descriptor, len(block), at) != block:
+                    return False
+                at += len(block)
+        return at == os.fstat(descriptor).st_size
+
+    def _finish(self) -> None:
+        """Make the links, then set the times of folders, the deepest first."""
+        for number in self._links:
+            entry = self._archive.index.member(number)
+            try:
+                self._link(entry)
+            except (OSError, TailraceError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                self.done.problems.append(f"{entry.path}: {reason}")
+        folders = [self._archive.index.member(number) for number in self._folders]
+        for entry in sorted(folders, key=lambda entry: entry.path, reverse=True):
+            if self._name(entry):
+                self._beneath.set_folder(self._name(entry), entry)
+
+    def _link(self, entry: Entry) -> None:
+        name = self._name(entry)
+        if entry.kind == SYMLINK:
+            status = self._beneath.status(name)
+            if status is None:
+                self._beneath.make_link(name, entry.link)
+            elif not self._has_link(name, entry.link):
+                raise TailraceError("exists and is different")
+            return
+        found = self._archive.index.found(entry.id)
+        data = origin(self._archive.index, found)
+        if data is None:
+            raise TailraceError(f"is a hard link to {entry.link}, which the bundle has not")
+        if not self._wanted(name, data):
+            return
+        newest = self._archive.index.newest(entry.link)
+        inside = entry.link.startswith(f"{self._base.rstrip('/')}/")
+        other = entry.link[len(self._base) :].lstrip("/")
+        same = newest is not None and newest.entry.id == data.id
+        if inside and same and self._beneath.status(other) and not self._beneath.status(name):
+            self._beneath.make_hard_link(name, other)
+            self.done.files += 1
+            return
+        self._copy_data(name, data, found.bundle)
+
+    def _copy_data(self, name: str, data: Entry, number: int) -> None:
+        """Restore the data of a hard link whose first name is not restored."""
+        bundle = self._archive.index.bundle(number)
+        for source in self._sources(number):
+            target = self._archive.target(source)
+            wait_staged(target, [bundle.key], self._tell)
+            with Stream(target, bundle.key, data.data, data.data + data.stored) as stream:
+                if self._write(name, data, stream.blocks(data.stored)):
+                    self.done.bytes_read += data.stored
+                    return
+        raise TailraceError("the bytes in the bundle do not match their checksum")
+
+    def _has_link(self, name: str, to: str) -> bool:
+        folder, last = self._beneath.folder_of(name)
+        try:
+            return os.readlink(last, dir_fd=folder) == to
+        except OSError:
+            return False
+
+
+def _fill(descriptor: int, entry: Entry, blocks: Any) -> bool:
+    """Write the data of a member to a file; say whether it matches its checksum."""
+    data = hashlib.sha256()
+    if entry.kind == SPARSE:
+        stored = _Sparse(descriptor)
+        for block in blocks:
+            data.update(block)
+            stored.take(bytes(block))
+        os.ftruncate(descriptor, entry.size)
+    else:
+        for block in blocks:
+            data.update(block)
+            view = block
+            while view:
+                view = view[os.write(descriptor, view) :]
+    return data.hexdigest() == entry.sha256
+
+
+class _Sparse:
+    """Writes the stored form of a sparse file (GNU format 1.0): a map, then the data."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._held = b""
+        self._extents: list[list[int]] | None = None
+
+    def take(self, block: bytes) -> None:
+        """Take the next part of the stored bytes."""
+        if self._extents is None:
+            self._held += block
+            numbers, size = _read_map(self._held)
+            if size < 0:
+                return
+            self._extents = [[numbers[i], numbers[i + 1]] for i in range(1, len(numbers), 2)]
+            block, self._held = self._held[size:], b""
+        while block and self._extents:
+            extent = self._extents[0]
+            if extent[1] == 0:
+                self._extents.pop(0)
+                continue
+            part = block[: extent[1]]
+            os.pwrite(self._descriptor, part, extent[0])
+            block = block[len(part) :]
+            extent[0] += len(part)
+            extent[1] -= len(part)
+
+
+def _read_map(raw: bytes) -> tuple[list[int], int]:
+    """Return the numbers of a map and its padded size; -1 while it is not complete."""
+    lines = raw.split(b"\n")[:-1]
+    if not lines or not lines[0].isdigit() or len(lines) < 1 + 2 * int(lines[0]):
+        return [], -1
+    used = lines[: 1 + 2 * int(lines[0])]
+    size = -(-sum(len(line) + 1 for line in used) // 512) * 512
+    return ([int(line) for line in used], size) if len(raw) >= size else ([], -1)
+
+
+def restore(
+    archive: Archive, path: str, plan: Plan, to: Path | None, force: bool, tell: Tell = silent
+) -> Restored:
+    """Restore the members of a plan, all at or below `path`; without `to` where they were."""
+    base = os.path.dirname(path)  # noqa: PTH120
+    with Beneath(to if to is not None else Path(base)) as beneath:
+        return _Restorer(archive, base, beneath, force, tell).run(plan)
