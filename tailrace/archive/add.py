@@ -156,7 +156,6 @@ class _Packer:
         except OSError as error:
             self._archive.index.forget(self._bundle)
             raise TailraceError(f"{place}: {error.strerror}") from error
-        self._links = Links()
         return self._writer
 
     def begin_run(self, folder: str, description: dict[str, object]) -> None:
@@ -171,6 +170,8 @@ class _Packer:
     def close(self) -> None:
         """Finish the bundle and make its copies."""
         writer, self._writer = self._writer, None
+        # A hard link and its file must lie in one bundle, so no file of this one may be named later.
+        self._links = Links()
         if writer is None:
             return
         index, lock = self._archive.index, self._archive.require_lock

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archive_common import Archive
 
 from tailrace.archive.targets import target_of
 
@@ -145,7 +146,7 @@ def rclone_remote(folder: Path, server: Server, protocol: str, word: str = WORD)
         lines += [f"url = {server.url}", "vendor = other"]
     else:
         lines += ["host = 127.0.0.1", f"port = {server.port}", "shell_type = none"]
-    config = folder / f"rclone-{protocol}-{word}.conf"
+    config = folder / f"rclone-{protocol}-{len(word)}.conf"
     config.write_text("\n".join(lines) + "\n")
     settings = {"kind": "rclone", "remote": "there:results", "config": str(config)}
     return {**settings, "program": rclone, "attempts": 1, "timeout_s": 20}
@@ -268,3 +269,16 @@ class Cable:
         for one in (source, to):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
+
+
+class TieredArchive(Archive):
+    """An archive whose targets are given as settings, in this order."""
+
+    def __init__(self, folder: Path, window: str, targets: dict[str, dict[str, Any]]) -> None:
+        folder.mkdir(exist_ok=True)
+        super().__init__(folder)
+        lines = [f'index = "index/index.sqlite"\nspool = "spool"\ncopies = {len(targets)}\n']
+        for name, settings in targets.items():
+            lines.append(f"[targets.{name}]\n{toml({**settings, 'bundle': window})}")
+        lines.append(f'[[nightly]]\nfolder = "src"\nquiet = "0s"\ncopies = {len(targets)}\n')
+        self.config.write_text("\n".join(lines))

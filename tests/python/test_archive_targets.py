@@ -95,7 +95,9 @@ def settings(
     """The table of an empty target."""
     for name, value in credentials().items():
         monkeypatch.setenv(name, value)
-    return settings_of(request.param, tmp_path, servers)
+    made = settings_of(request.param, tmp_path, servers)
+    target_of("tier", made).prepare()
+    return made
 
 
 def staged(target: Target, key: str) -> Target:

@@ -252,8 +252,9 @@ def lustre(tmp_path: Path) -> dict[str, Any]:
     log = tmp_path / "lfs.log"
     script.write_text(f'#!/bin/sh\nLFS_LOG={log} exec {sys.executable} -IS {FAKE_LFS} "$@"\n')
     script.chmod(0o755)
-    (tmp_path / "lustre").mkdir()
-    return {"kind": "hsm", "path": str(tmp_path / "lustre"), "lfs": str(script)}
+    settings = {"kind": "hsm", "path": str(tmp_path / "lustre"), "lfs": str(script)}
+    target_of("lustre", settings).prepare()
+    return settings
 
 
 def hsm_settings(tmp_path: Path, **settings: Any) -> None:
@@ -326,6 +327,7 @@ def test_a_file_that_the_second_tier_lost(
 
 def test_a_system_without_lfs(tmp_path: Path, source: Path) -> None:
     tier = target_of("lustre", {"kind": "hsm", "path": str(tmp_path / "x"), "lfs": "no-such-lfs"})
+    tier.prepare()
     with pytest.raises(TargetError, match="no-such-lfs cannot be run"):
         tier.put("b-1.tar", source)
     assert tier.size("b-1.tar") is None
