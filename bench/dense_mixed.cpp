@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // 200 dense systems of mixed size, condition and number of right-hand sides, hopeless ones among
-// them, by LAPACK's drivers: a program to run as it is, and under `tailrace run --with refine`.
+// them, by LAPACK's drivers: a program to run as it is, and under `tailrace exec --with refine`.
 // A line of JSON for each: CPU time of the process by the driver and, just before or after it, by
 // the two routines that it consists of, which are LAPACK's in any case; backward error; info. The
 // same of a run without us says how much the machine alone makes of it.

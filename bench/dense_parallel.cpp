@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One system over ranks by ScaLAPACK's driver, pdgesv, pdposv or pdgels: a program to run as it is,
-// and under `tailrace run --with refine`. Interleaved with the routines that the driver consists
+// and under `tailrace exec --with refine`. Interleaved with the routines that the driver consists
 // of, which are ScaLAPACK's in any case. A line of JSON for each, wall time. Arguments: --n,
 // --nrhs, --block, --condition (ge; 0: normal items), --kind ge, po or ls, --m (rows of ls),
 // --repeats.

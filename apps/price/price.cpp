@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the transposes of an array, or any messages, cost on a machine by the link-load model, for
-// `tailrace price` and `tailrace place`:
+// `tailrace plan transposes` and `tailrace map`:
 //   tailrace-price MACHINE ROWSxCOLUMNS BYTES [rounds] < NODES
 //   tailrace-price MACHINE messages < "RANKS NODES (SENDER RECEIVER BYTES)..."
 // BYTES is the size of the array, NODES the node of each rank. Prints one line of JSON. Calls no

@@ -57,7 +57,7 @@ def step(
 ) -> None:
     """Time a dealiased RK4 step; compare with fluidsim.
 
-    Example: tailrace bench step --n 128 --ranks 2
+    Example: tailrace bench step --points 128 --ranks 2
     """
     options = study(
         n,
@@ -227,7 +227,7 @@ def memory(
 ) -> None:
     """Count the memory of a turbulence run.
 
-    Example: tailrace bench memory --n 128
+    Example: tailrace bench memory --points 128
     """
     options = basic(n, ranks, rounds, precision=precision.value, threads=threads)
     measure_bench("memory", options, json)

@@ -34,5 +34,5 @@ class StudyOptions(Options):
 def study(n: str, ranks: str, rounds: int, **more: Any) -> StudyOptions:
     """Return the options of a study, as `tailrace.cli.bench_options.basic` does of a benchmark."""
     return StudyOptions(
-        sizes=numbers(n, "--n"), ranks=numbers(ranks, "--ranks"), rounds=rounds, **more
+        sizes=numbers(n, "--points"), ranks=numbers(ranks, "--ranks"), rounds=rounds, **more
     )

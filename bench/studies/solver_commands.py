@@ -34,7 +34,7 @@ def dense(
 ) -> None:
     """Solve dense systems; compare with LAPACK.
 
-    Example: tailrace bench dense --n 1000,2000
+    Example: tailrace bench dense --points 1000,2000
     """
     measure_bench("dense", basic(n, "", rounds, repeats=repeats, threads=threads), json)
 
@@ -93,7 +93,7 @@ def groundwater(
 ) -> None:
     """Run a steady flow; compare with PFLOTRAN.
 
-    Example: tailrace bench groundwater --n 100 --pflotran pflotran/src/pflotran/pflotran
+    Example: tailrace bench groundwater --points 100 --pflotran pflotran/src/pflotran/pflotran
     """
     options = study(n, ranks, rounds, folder=folder, pflotran=pflotran)
     measure_bench("groundwater", options, json)

@@ -262,7 +262,7 @@ def winner_text(advice: Advice, runner: Runner, command: list[str]) -> str:
     when = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     return settings_text(
         replace(found.setting, build={}),
-        f"Measured by tailrace check, {when}, on {platform.node()}:\n"
+        f"Measured by tailrace advise, {when}, on {platform.node()}:\n"
         f"{runner.ranks} ranks of {command_text(command)}",
         {**gain, "ranks": runner.ranks, "program": str(runner.program), "date": when, **build},
     )

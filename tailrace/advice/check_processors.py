@@ -39,7 +39,7 @@ def node_groups(launch: Launch) -> Iterator[Finding]:
                 f"MPI takes the {len(node.ranks)} ranks of {node.host} for {len(firsts)} nodes",
                 "they talk through the network, and node-aware methods treat them as remote; hydra "
                 "does so with a host that stands in several lines of its file",
-                "name each host once, its ranks following one another (tailrace place says more)",
+                "name each host once, its ranks following one another (tailrace map says more)",
             )
 
 
@@ -75,7 +75,7 @@ def waiting(launch: Launch) -> Iterator[Finding]:
                 "the launcher gives each rank a session, the kernel schedules sessions as groups, "
                 "and yielding stays inside a group: a rank that spins keeps its time slice "
                 "(milliseconds a collective call when oversubscribed)",
-                "tailrace run --with waiting -n RANKS -- PROGRAM (ranks sleep instead), or one "
+                "tailrace exec --with waiting -n RANKS -- PROGRAM (ranks sleep instead), or one "
                 "rank per processor, or as root sysctl kernel.sched_autogroup_enabled=0",
             )
         spins = oversubscribed and node.ranks[0].setting("mpi_yield_when_idle") == 0

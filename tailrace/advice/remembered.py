@@ -55,6 +55,6 @@ def find(program: Path, arguments: list[str], ranks: int) -> Path:
     if not path.is_file():
         raise TailraceError(
             f"nothing is remembered for this build of {program.name} on {ranks} ranks of such a "
-            f"machine; tailrace check -n {ranks} -- {program.name} ... finds what helps"
+            f"machine; tailrace advise -n {ranks} -- {program.name} ... finds what helps"
         )
     return path

@@ -2,9 +2,9 @@
 """The command line: one file a subcommand, listed in one table.
 
 To add one, write ``tailrace/cli/NAME.py`` with a function ``NAME`` (or ``NAME_`` if Python has
-its own ``NAME``) whose parameters are typer's options, or a ``typer.Typer`` called NAME for
-a subcommand with subcommands, and add NAME to `COMMANDS` with the first line of its help. A module
-is loaded when it is asked for.
+a built-in ``NAME``) whose parameters are typer's options, or a ``typer.Typer`` called NAME for
+a subcommand with subcommands, and add NAME to a group of `GROUPS` with the first line of its help.
+A module is loaded when it is asked for.
 """
 
 import importlib
@@ -17,46 +17,61 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 import tailrace
+from tailrace.cli.json_option import with_values
+from tailrace.cli.old_names import renew
 from tailrace.errors import TailraceError
 from tailrace.launch.interrupts import ended_by_interrupts, raising_interrupts
 
-COMMANDS = {
-    "demo": "Run Taylor-Green at Re 1600 with each kind of output.",
-    "new": "Copy a shipped case to a file that you can edit.",
-    "run": "Run a case.",
-    "report": "Make the report of a run or of a profile: one page with pictures.",
-    "list": "Show methods, kernels, hints, cases and other tables of this build.",
-    "verify": "Check files against their checksums.",
-    "plan": "Say what output costs a run, without and with servers.",
-    "place": "Choose which rank runs on which node, and write it for launchers.",
-    "price": "Say what the transposes of an array cost on a machine.",
-    "stripe": "Show, advise on or set the stripes of files.",
-    "tune": "Measure which methods are best here, and remember.",
-    "bench": "Measure this machine; compare with other libraries.",
-    "profile": "Say where any MPI program spends its time, and who waits for whom.",
-    "check": "Say whether a program is launched right, and what makes it faster.",
-    "archive": "Keep results on a second tier, and get parts of them back.",
-    "compare": "Say what changed between two profiles, and what may be noise.",
+# The groups of the commands in the help, in order, with the first line of each command's help.
+GROUPS: dict[str, dict[str, str]] = {
+    "Simulations": {
+        "run": "Run a case.",
+        "new": "Copy a shipped case to a file that you can edit.",
+        "demo": "Run Taylor-Green at Re 1600 with each kind of output.",
+        "report": "Make the report of a run or of a profile: one page with pictures.",
+    },
+    "Any MPI program": {
+        "profile": "Say where any MPI program spends its time, and who waits for whom.",
+        "diff": "Say what changed between two profiles, and what may be noise.",
+        "exec": "Run any program with measured settings or a faster library.",
+        "doctor": "Say whether a program is launched right.",
+        "advise": "Measure which settings make a program faster.",
+        "map": "Choose which rank runs on which node, and write it for launchers.",
+    },
+    "Files": {
+        "verify": "Check files against their checksums.",
+        "stripe": "Show, advise on or set the stripes of files.",
+    },
+    "Planning": {
+        "plan": "Say what output costs a run, without and with servers.",
+    },
+    "This machine": {
+        "tune": "Measure which methods are best here, and remember.",
+        "list": "Show methods, kernels, hints, cases and other tables of this build.",
+        "bench": "Measure this machine; compare with other libraries.",
+    },
 }
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 START = """\
 Tailrace keeps parallel simulations computing while their data moves.
 
-See what it does, in one to two minutes (pictures in runs/demo-.../report.html):
+Your own MPI program, unchanged: where does its time go?
+  tailrace profile -n 2 -- ./app
+  tailrace doctor -n 2 -- ./app        is it launched right?
+
+See what hidden output does, in one to two minutes:
   tailrace demo
 
-Run a case that comes with it, and see its report:
-  tailrace list cases
+Run a shipped case, then a copy that you edited:
   tailrace run taylor_green -n 2 --set grid.n=64
   tailrace report runs/taylor_green-...
-
-Run your own case:
-  tailrace new decaying mine.toml      then edit mine.toml
+  tailrace new decaying mine.toml
   tailrace run mine.toml -n 2
 
-What is fast on this machine:
-  tailrace bench io --dir .            strategies for a shared file, compared
-  tailrace tune                        measures the best methods, remembers them
+Measure this machine:
+  tailrace bench io --folder .         ways to write a shared file, compared
+  tailrace tune                        finds the best methods, remembers them
 
 tailrace --help lists all commands; tailrace COMMAND --help explains one.
 tailrace --install-completion has your shell complete them.
@@ -81,10 +96,23 @@ class Commands(TyperGroup):
                 parameter.hidden = True  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give commands their names of today and --json its value; then read the arguments."""
+        at = next((at for at, word in enumerate(args) if not word.startswith("-")), None)
+        if at is not None and not ctx.resilient_parsing:
+            words, renamed = renew(args[at:])
+            if renamed:
+                _complain(f"{renamed}; the old name will be removed after 0.2")
+            command = self.get_command(ctx, words[0])
+            args = [*args[:at], *(with_values(command, words) if command else words)]
+        return super().parse_args(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the subcommands without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items()])
+        """List the subcommands by group without loading them."""
+        width = max(len(name) for name in COMMANDS)
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the subcommand, or None if there is no such one."""

@@ -46,7 +46,12 @@ from tailrace.cli.list import require_hints
 
 # Names of 0.1, which are accepted for one release with a line of warning.
 OLD_COMMANDS = {"faces": "bindings"}
-OLD_OPTIONS = {"--no-peers": "--no-other-libraries", "--peers": ""}
+OLD_OPTIONS = {
+    "--no-peers": "--no-other-libraries",
+    "--peers": "",
+    "--n": "--points",
+    "--dir": "--folder",
+}
 NO_CLONE = "Studies with other libraries are in bench/ of the repository, for a clone of it."
 
 
@@ -55,7 +60,7 @@ class Benchmarks(CommandsOnly):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replace old names before the arguments are read."""
-        new = [OLD_OPTIONS.get(word, word) for word in args]
+        new = [_renamed(word) for word in args]
         if new:
             new[0] = OLD_COMMANDS.get(new[0], new[0])
         for old, now in zip(args, new, strict=True):
@@ -79,8 +84,15 @@ class Benchmarks(CommandsOnly):
             formatter.write_text(NO_CLONE)
 
 
+def _renamed(word: str) -> str:
+    """Return an option by its name of today, "" if what it asked for is the default."""
+    option, equals, value = word.partition("=")
+    now = OLD_OPTIONS.get(option, option)
+    return now + equals + value if now else ""
+
+
 bench = typer.Typer(
-    help="Measure this machine; compare with other libraries: tailrace bench fft --n 128",
+    help="Measure this machine; compare with other libraries: tailrace bench fft --points 128",
     cls=Benchmarks,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -107,7 +119,7 @@ def fft(
 ) -> None:
     """Transform a cube; compare with other libraries.
 
-    Example: tailrace bench fft --n 128,256 --ranks 1,2
+    Example: tailrace bench fft --points 128,256 --ranks 1,2
     """
     options = basic(
         n,
@@ -161,7 +173,7 @@ def output(
 @bench.command()
 def io(
     dirs: Annotated[
-        list[Path] | None, option("A folder for files; may be repeated.", "--dir", metavar="DIR")
+        list[Path] | None, option("Folder to measure; repeatable.", "--folder", metavar="FOLDER")
     ] = None,
     patterns: Annotated[
         str, option("segmented, contiguous, blocks3d:slabs, ...", metavar="TEXT")
@@ -170,9 +182,9 @@ def io(
     ranks: Ranks = "",
     block: Annotated[str, option("Bytes of a block, as in 10000,1000000.", metavar="TEXT")] = "",
     transfer: Annotated[
-        int, option("Bytes of a call of one piece.", min=0, metavar="N", hidden=True)
+        int, option("Bytes of a call that writes one piece.", min=0, metavar="N", hidden=True)
     ] = 0,
-    total: Annotated[int, option("About, of a file (0 = 20 MB).", "--bytes", min=0)] = 0,
+    total: Annotated[int, option("Size of a file, about (0 = 20 MB).", "--bytes", min=0)] = 0,
     entries: Entries = "",
     hints: Annotated[str, option("Hints, name=value:name=value.", metavar="TEXT")] = "",
     wrapper: Annotated[
@@ -187,7 +199,7 @@ def io(
 ) -> None:
     """Write a file by every strategy, MPI-IO and HDF5.
 
-    Example: tailrace bench io --dir /scratch/me --ranks 1,4
+    Example: tailrace bench io --folder /scratch/me --ranks 1,4
     """
     require_hints(hints, "--hints")
     chosen = IoOptions(
@@ -227,7 +239,7 @@ def exchange(
 ) -> None:
     """Move data by every method; compare with MPI.
 
-    Example: tailrace bench exchange --patterns pencils --n 256 --ranks 2,4
+    Example: tailrace bench exchange --patterns pencils --points 256 --ranks 2,4
     """
     chosen = moving(patterns, sizes, method, entries, nodes)
     options = basic(

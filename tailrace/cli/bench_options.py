@@ -9,6 +9,7 @@ import typer
 
 from tailrace.benchmarks.clone import in_clone
 from tailrace.benchmarks.options import FULL_SIZES, MovingOptions, Options
+from tailrace.cli.json_option import JsonOption
 from tailrace.errors import TailraceError
 
 
@@ -48,17 +49,17 @@ def option(text: str, *names: str, **more: Any) -> Any:
 
 
 # Options that several benchmarks have.
-Json = Annotated[Path | None, option("Write the figures to FILE; - prints them.", metavar="FILE")]
+Json = JsonOption
 Picture = Annotated[Path | None, option("Draw the figures (.png, .svg).", metavar="FILE")]
-Edges = Annotated[str, option("Points along an edge, as in 128,256.", "--n", metavar="N,N")]
-Ranks = Annotated[str, option("Numbers of ranks, as in 1,2.", metavar="N,N")]
+Edges = Annotated[str, option("Points along an edge, as in 128,256.", "--points", metavar="N,N")]
+Ranks = Annotated[str, option("Numbers of ranks, as in 1,2.", "-n", "--ranks", metavar="N,N")]
 Rounds = Annotated[int, option("Rounds of all entries.", min=1)]
 Repeats = Annotated[int, option("Timed runs within one process.", min=1)]
 PrecisionOption = Annotated[Precision, option("Precision of Tailrace.", metavar="double|single")]
 Threads = Annotated[int, option("OpenMP threads of a rank of Tailrace.", min=1)]
 RareThreads = Annotated[int, option("OpenMP threads of a rank of Tailrace.", min=1, hidden=True)]
 NoOtherLibraries = Annotated[bool, option("Run no other library.", "--no-other-libraries")]
-Folder = Annotated[Path, option("Where files go.", metavar="DIR")]
+Folder = Annotated[Path, option("Folder to measure.", metavar="FOLDER")]
 # Both need scripts of the repository.
 Throttle = Annotated[
     str,
@@ -69,11 +70,11 @@ Throttle = Annotated[
 Steps = Annotated[int, option("Steps of a run.", min=1)]
 ComputeS = Annotated[float, option("Computing time of a step.", metavar="SECONDS", min=0)]
 ComputeOption = Annotated[Compute, option("work keeps cores busy.", metavar="work|sleep")]
-Patterns = Annotated[str, option("Patterns, divided by commas.", metavar="TEXT")]
+Patterns = Annotated[str, option("Patterns, separated by commas.", metavar="TEXT")]
 Methods = Annotated[
     str, option("More methods, as in 'pull:chunk=4k;pull:chunk=512'.", metavar="TEXT")
 ]
-Entries = Annotated[str, option("Only entries with these words (divided by ;).", metavar="TEXT")]
+Entries = Annotated[str, option("Only entries with these words (separated by ;).", metavar="TEXT")]
 Nodes = Annotated[int, option("Nodes, emulated on this machine.", min=1, hidden=not in_clone())]
 Bus = Annotated[float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0)]
 RareBus = Annotated[
@@ -109,7 +110,9 @@ def words(text: str, separator: str = ",") -> list[str]:
 
 
 def basic(n: str, ranks: str, rounds: int, **more: Any) -> Options:
-    return Options(sizes=numbers(n, "--n"), ranks=numbers(ranks, "--ranks"), rounds=rounds, **more)
+    return Options(
+        sizes=numbers(n, "--points"), ranks=numbers(ranks, "--ranks"), rounds=rounds, **more
+    )
 
 
 def moving(patterns: str, sizes: str, method: str, entries: str, nodes: int) -> MovingOptions:

@@ -11,20 +11,21 @@ import typer
 
 from tailrace.benchmarks import load
 from tailrace.benchmarks.options import Options
+from tailrace.cli.json_option import prints_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.files import require_folder, require_picture, require_place
 
 
 def _require_memory(axes: int, options: Options) -> None:
-    """Refuse --n whose arrays fit on no node, even if each rank had one by itself."""
+    """Refuse --points whose arrays fit on no node, even if each rank had one by itself."""
     ranks = max(options.ranks, default=1)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for n in options.sizes:
         share = 8.0 * float(n) ** axes / ranks
         if share > memory:
             raise TailraceError(
-                f"--n {n}: an array takes {share / 2**30:.3g} GiB per rank, and this machine has "
-                f"{memory / 2**30:.3g} GiB; give a smaller number",
+                f"--points {n}: an array takes {share / 2**30:.3g} GiB per rank, and this machine "
+                f"has {memory / 2**30:.3g} GiB; give a smaller number",
                 status=2,
             )
 
@@ -36,12 +37,11 @@ def measure_bench(
     if picture is not None:
         require_picture(picture)
         require_place(picture, "--picture")
-    if json not in (None, Path("-")):
-        require_place(json, "--json")
+    require_json_place(json)
     module = load(name)
     _require_memory(getattr(module, "AXES", 0), options)
     for folder in options.io.folders:
-        require_folder(folder, "--dir")
+        require_folder(folder, "--folder")
     if getattr(module, "WRITES", False):
         require_folder(options.folder, "--folder")
     from tailrace.benchmarks.bus_load import occupied_bus  # noqa: PLC0415
@@ -69,7 +69,7 @@ def measure_bench(
     if bus is not None:
         settings["bus_reached"] = str(bus.bytes_per_s)
     console = make_console()
-    if json == Path("-"):
+    if prints_json(json):
         typer.echo(figures(name, measured, settings), nl=False)
     else:
         getattr(module, "show", show)(console, measured)
@@ -77,8 +77,8 @@ def measure_bench(
             console.print(f"processor {bus.cpu} moved {bus.bytes_per_s / 1e9:.1f} GB/s meanwhile")
     if picture is not None:
         module.draw(picture, measured)
-        typer.echo(f"picture in {picture}", err=json == Path("-"))
-    if json not in (None, Path("-")):
+        typer.echo(f"picture in {picture}", err=prints_json(json))
+    if json is not None and not prints_json(json):
         write(json, name, measured, settings)
         console.print(f"figures in {json}")
     marks = ("wrong result", "ours failed")

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.files import require_picture, require_place, write_whole
 from tailrace.launch.interrupts import ended_by_interrupts
@@ -211,7 +212,13 @@ def demo(
     piece: Annotated[int, typer.Option(min=1, help="Last steps, run in each mode.")] = PIECE,
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds of all modes.")] = REPEATS,
     run_dir: Annotated[
-        Path | None, typer.Option(help="Folder of the results [default: runs/demo-DATE-TIME].")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--run-dir",
+            metavar="FOLDER",
+            help="Folder of the results [default: runs/demo-DATE-TIME].",
+        ),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
@@ -223,7 +230,7 @@ def demo(
     picture: Annotated[
         Path | None, typer.Option(help="Also save one picture of the result here.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the times as JSON.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Run Taylor-Green at Re 1600 with each kind of output: none, synchronous, hidden.
 
@@ -236,6 +243,8 @@ def demo(
         from tailrace.runs.folder import load_run  # noqa: PLC0415
 
     folder = run_dir or default_run_dir(Path("demo.toml"))
+    as_json = prints_json(json_to)
+    require_json_place(json_to)
     if picture:
         require_picture(picture)
         require_place(picture, "--picture")
@@ -265,7 +274,6 @@ def demo(
     if picture:
         save_picture(run, picture)
         typer.echo(f"Picture: {picture}", err=as_json)
-    if as_json:
-        keys = (*(key for key in run.summary if key.startswith("times_")), COSTS_WITHIN)
-        times = {key: run.summary[key] for key in keys}
-        typer.echo(json.dumps({"folder": str(folder), "report": str(page), **times}, indent=2))
+    keys = (*(key for key in run.summary if key.startswith("times_")), COSTS_WITHIN)
+    times = {key: run.summary[key] for key in keys}
+    put_json(json_to, json.dumps({"folder": str(folder), "report": str(page), **times}, indent=2))

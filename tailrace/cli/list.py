@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.launch.alone import run_alone
 from tailrace.programs import shipped_cases
@@ -127,8 +128,8 @@ def _print(tables: list[Table]) -> None:
 
 
 def list_(
-    table: Annotated[str, typer.Argument(help="One table, such as hints (default: all).")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    table: Annotated[str, typer.Argument(help="A table, such as hints [default: all].")] = "",
+    json_to: JsonOption = None,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print tables in Markdown, as they are in the docs.")
     ] = False,
@@ -137,12 +138,14 @@ def list_(
 
     Example: tailrace list hints
     """
-    if as_json and as_markdown:
+    if prints_json(json_to) and as_markdown:
         raise TailraceError("give either --json or --markdown", status=2)
+    require_json_place(json_to)
     tables = _choose(read_tables(), table)
-    if as_json:
-        typer.echo(json.dumps({"tables": tables}, indent=2))
-    elif as_markdown:
+    put_json(json_to, json.dumps({"tables": tables}, indent=2))
+    if prints_json(json_to):
+        return
+    if as_markdown:
         titles = [f"## {content['title']}\n\n" if not table else "" for content in tables]
         texts = [title + markdown(content) for title, content in zip(titles, tables, strict=True)]
         typer.echo("\n".join(texts), nl=False)

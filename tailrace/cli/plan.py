@@ -11,6 +11,8 @@ import typer
 
 from tailrace.cli.console import make_console
 from tailrace.cli.help_all import HelpAll
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
+from tailrace.cli.plan_transposes import transposes
 from tailrace.errors import TailraceError
 from tailrace.files import require_picture, require_place
 from tailrace.planning import comparison, measured, model, table
@@ -19,6 +21,14 @@ from tailrace.planning.plan import as_data, make_cases
 from tailrace.planning.quantities import parse_amount, parse_counts
 from tailrace.progress import working
 
+plan = typer.Typer(
+    help="Say what output costs a run, without and with servers, and how many hide it.\n\n"
+    "Example: tailrace plan --ranks 1k --bytes 64M --step-s 1 --measure /scratch",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+plan.command("transposes")(transposes)
+
 PLACEMENTS = ("own_nodes", "spread")
 
 
@@ -26,54 +36,60 @@ def _option(text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, **{"metavar": "N", **more})
 
 
-def plan(
+@plan.callback()
+def _plan(
+    context: typer.Context,
     ranks: Annotated[str, _option("Ranks that compute, as in 64,128 or 64..1M.")] = "",
     ranks_per_node: Annotated[int, _option("Ranks per node.", min=1)] = 64,
-    rank_bytes: Annotated[str, _option("Of an output, per rank, as in 64M.", "--bytes")] = "",
-    total_bytes: Annotated[str, _option("Of all ranks, instead (strong scaling).")] = "",
+    rank_bytes: Annotated[str, _option("Output size per rank, as in 64M.", "--bytes")] = "",
+    total_bytes: Annotated[str, _option("Output size of all ranks (strong scaling).")] = "",
     interval: Annotated[int, _option("Steps from one output to the next.")] = 1,
     step_s: Annotated[float, _option("Seconds of a step (on the fewest ranks).")] = 0,
-    steps: Annotated[int, _option("Of the run (0: 1000 outputs).", min=0, hidden=True)] = 0,
+    steps: Annotated[int, _option("Steps of the run (0: 1000 outputs).", min=0, hidden=True)] = 0,
     writer: Annotated[str, _option("Bandwidth of one writer, as in 1.5G.")] = "",
-    file_system: Annotated[str, _option("That of the file system, as in 200G.")] = "",
-    measure: Annotated[Path | None, _option("Measure both in this folder.", metavar="DIR")] = None,
-    source: Annotated[
-        Path | None, _option("Take both from `tailrace bench io`.", "--from", metavar="FILE")
+    file_system: Annotated[str, _option("File-system bandwidth, as in 200G.")] = "",
+    measure: Annotated[
+        Path | None, _option("Measure both bandwidths in it.", metavar="FOLDER")
     ] = None,
-    memory: Annotated[str, _option("Staging memory of a node.")] = "8G",
+    source: Annotated[
+        Path | None, _option("Read both from `bench io --json FILE`.", "--from", metavar="FILE")
+    ] = None,
+    memory: Annotated[str, _option("Staging memory of a node.", hidden=True)] = "8G",
     load: Annotated[float, _option("Share of the disk that others use.", hidden=True)] = 0,
     outage_s: Annotated[
         float, _option("Seconds of an outage to ride out.", min=0, hidden=True)
     ] = 0,
     servers: Annotated[str, _option("Numbers of servers, as in 1,2,4 or 1..16.")] = "",
     placement: Annotated[
-        str, _option("own_nodes (more nodes) or spread.", metavar="NAME")
+        str, _option("own_nodes (more nodes) or spread.", metavar="NAME", hidden=True)
     ] = "own_nodes",
-    servers_per_node: Annotated[int, _option("On nodes that only serve.", min=1, hidden=True)] = 1,
+    servers_per_node: Annotated[
+        int, _option("Servers per node that only serves.", min=1, hidden=True)
+    ] = 1,
     copy: Annotated[str, _option("Memory copies of all ranks of a node.", hidden=True)] = "10G",
     network: Annotated[str, _option("Network bandwidth of a node.", hidden=True)] = "10G",
     disturbance: Annotated[float, _option("Slow-down by transfers.", hidden=True)] = 0.0019,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    picture: Annotated[Path | None, _option("Draw it (.png, .svg).", metavar="FILE")] = None,
+    json_to: JsonOption = None,
+    picture: Annotated[
+        Path | None, _option("Draw it (.png, .svg).", metavar="FILE", hidden=True)
+    ] = None,
     check: Annotated[
         Path | None,
         _option("Compare with `tailrace bench servers`.", metavar="FILE", hidden=True),
     ] = None,
     help_all: HelpAll = False,
 ) -> None:
-    """Say what output costs a run, without and with servers, and how many hide it.
-
-    Example: tailrace plan --ranks 1k --bytes 64M --step-s 1 --measure /scratch
-    """
+    if context.invoked_subcommand is not None:
+        return
+    require_json_place(json_to)
     if picture is not None:
         require_picture(picture)
         require_place(picture, "--picture")
     staging = parse_amount(memory, "--memory")
     if check is not None:
         compared = comparison.compare(check, staging)
-        if as_json:
-            typer.echo(json.dumps([dataclasses.asdict(one) for one in compared], indent=2))
-        else:
+        put_json(json_to, json.dumps([dataclasses.asdict(one) for one in compared], indent=2))
+        if not prints_json(json_to):
             comparison.show(make_console(), compared)
         return
     if placement not in PLACEMENTS:
@@ -103,9 +119,8 @@ def plan(
     model.check(job, machine)
     scale = model.weak if rank_bytes else model.strong
     cases = make_cases(job, machine, counts, scale, numbers, placement, outage_s)
-    if as_json:
-        typer.echo(json.dumps(as_data(cases, machine), indent=2))
-    else:
+    put_json(json_to, json.dumps(as_data(cases, machine), indent=2))
+    if not prints_json(json_to):
         table.show(make_console(), cases, machine, outage_s)
     if picture is not None:
         # matplotlib takes a second to load: only here.

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
@@ -26,9 +27,7 @@ def profile(
     command: Annotated[
         list[str] | None, typer.Argument(help="-- PROGRAM ARGS", show_default=False)
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the profile as JSON.")
-    ] = None,
+    json_to: JsonOption = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the profile as a page of HTML.")
     ] = None,
@@ -47,10 +46,10 @@ def profile(
     """
     if (read is None) == (not command):
         raise TailraceError("name a program (-- PROGRAM ARGS) or records (--read FOLDER)", status=2)
-    files = {"--json": json_file, "--report": report}
-    for option, path in files.items():
-        if path is not None:
-            require_place(path, option)
+    files = {"--json": json_to, "--report": report}
+    require_json_place(json_to)
+    if report is not None:
+        require_place(report, "--report")
     if read is not None:
         if _show(read, files) is None:
             raise TailraceError(f"{read}: holds no records (rank-*.json)")
@@ -58,7 +57,13 @@ def profile(
     assert command
     with ExitStack() as stack:
         kept = folder or stack.enter_context(records_folder("profile"))
-        status = run_recorded(ranks, command[0], command[1:], kept)
+        status = run_recorded(
+            ranks,
+            command[0],
+            command[1:],
+            kept,
+            output=sys.stderr if prints_json(json_to) else None,
+        )
         raise typer.Exit(_after_run(kept, files, command[0], ranks, status))
 
 
@@ -96,14 +101,13 @@ def _show(folder: Path, files: dict[str, Path | None]) -> dict[str, Any] | None:
         if path is None:
             continue
         try:
-            write_whole(path, _page(found, path) if option == "--report" else _json(found))
+            if option == "--report":
+                write_whole(path, _page(found, path))
+            else:
+                put_json(path, json.dumps(found, indent=1))
         except TailraceError as error:  # the program has run: its exit status stays
             print(f"tailrace: {option} {error}", file=sys.stderr)
     return found
-
-
-def _json(profile: dict[str, Any]) -> str:
-    return json.dumps(profile, indent=1) + "\n"
 
 
 def _page(profile: dict[str, Any], path: Path) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.striping import file_system
 from tailrace.striping.advice import advise as advise_stripes
@@ -63,16 +64,16 @@ def _print(layout: Layout) -> None:
 @stripe.command()
 def show(
     path: Where,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Show the layout of a file or of new files of a folder.
 
     Example: tailrace stripe show /scratch/me
     """
+    require_json_place(json_to)
     layout = file_system.read_layout(path)
-    if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(layout), indent=2))
-    else:
+    put_json(json_to, json.dumps(dataclasses.asdict(layout), indent=2))
+    if not prints_json(json_to):
         _print(layout)
 
 
@@ -87,12 +88,13 @@ def advise(
     targets: Annotated[
         int, typer.Option(min=0, help="Storage targets [default: ask the file system].")
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Say which stripes suit, why, and the command that sets them. Changes nothing.
 
     Example: tailrace stripe advise /scratch/me --files 1 --writers 64 --bytes 64G
     """
+    require_json_place(json_to)
     size = parse_size(file_bytes, "--bytes")
     if size == 0:
         raise TailraceError("--bytes 0: expected the size of a file", status=2)
@@ -103,9 +105,9 @@ def advise(
     advice = advise_stripes(files, writers, size, number)
     command = file_system.set_command(path, advice.count, advice.size)
     hints = f"striping_factor={advice.count}:striping_unit={short_size(advice.size)}"
-    if as_json:
-        answer = {**dataclasses.asdict(advice), "targets": number, "command": command}
-        typer.echo(json.dumps(answer, indent=2))
+    answer = {**dataclasses.asdict(advice), "targets": number, "command": command}
+    put_json(json_to, json.dumps(answer, indent=2))
+    if prints_json(json_to):
         return
     typer.echo(f"stripe count {advice.count}, stripe size {size_text(advice.size)}")
     for reason in advice.reasons:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tailrace.cli.console import make_console
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
 from tailrace.progress import working
@@ -38,10 +39,9 @@ DEFAULT_PROBLEMS = [
 COLLECTIVES = ("allreduce", "alltoall", "alltoallv")
 
 FileOption = Annotated[
-    Path | None, typer.Option("--file", help="Memory file (default: the one programs use).")
+    Path | None, typer.Option("--file", help="Memory file [default: the one programs use].")
 ]
 RanksOption = Annotated[str, typer.Option(help="Numbers of ranks, as in 2,4.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BudgetOption = Annotated[
     float, typer.Option("--budget", min=0.01, help="Longest time for a problem, in seconds.")
 ]
@@ -114,26 +114,26 @@ def _print(winners: list[Winner], console: Console) -> None:
 
 
 def _measure_all(
-    file: Path, problems: list[str], ranks: str, budget_s: float, as_json: bool
+    file: Path, problems: list[str], ranks: str, budget_s: float, json_to: Path | None
 ) -> None:
     require_place(file, "--file")
+    require_json_place(json_to)
     console = make_console()
     found: list[Winner] = []
     for number in _numbers(ranks, "--ranks"):
         with working(f"tune on {number} ranks", len(problems)) as tell:
             winners = measure(file, problems, number, budget_s, tell)
         found += winners
-        if not as_json:
+        if not prints_json(json_to):
             _print(winners, console)
-    if as_json:
-        _print_json(file, found)
-    else:
+    put_json(json_to, _json(file, found))
+    if not prints_json(json_to):
         console.print(f"remembered in {file}")
 
 
-def _print_json(file: Path, winners: list[Winner]) -> None:
+def _json(file: Path, winners: list[Winner]) -> str:
     entries = [dataclasses.asdict(entry) for entry in winners]
-    typer.echo(json.dumps({"file": str(file), "entries": entries}, indent=2))
+    return json.dumps({"file": str(file), "entries": entries}, indent=2)
 
 
 @tune.callback()
@@ -149,11 +149,11 @@ def _tune(
     ranks: RanksOption = "2",
     budget_s: BudgetOption = 3,
     file: FileOption = None,
-    as_json: JsonOption = False,
+    json_to: JsonOption = None,
 ) -> None:
     if context.invoked_subcommand is None:
         problems = problem or DEFAULT_PROBLEMS
-        _measure_all(file or memory.default_file(), problems, ranks, budget_s, as_json)
+        _measure_all(file or memory.default_file(), problems, ranks, budget_s, json_to)
 
 
 @tune.command("mpi")
@@ -167,7 +167,7 @@ def mpi_(
     ] = "8,64,512,4096,32768,262144,1048576",
     budget_s: BudgetOption = 3,
     file: FileOption = None,
-    as_json: JsonOption = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Measure the MPI library's own algorithms, for export.
 
@@ -181,25 +181,24 @@ def mpi_(
         )
     bytes_ = _numbers(sizes, "--sizes")
     problems = [f"mpi_{name}:bytes={size}" for name in wanted for size in bytes_]
-    _measure_all(file or memory.default_file(), problems, ranks, budget_s, as_json)
+    _measure_all(file or memory.default_file(), problems, ranks, budget_s, json_to)
 
 
 @tune.command()
 def show(
     file: FileOption = None,
-    only: Annotated[
-        str, typer.Option(help="Words that operation, problem, ranks, winner or machine must have.")
-    ] = "",
-    as_json: JsonOption = False,
+    only: Annotated[str, typer.Option(help="Show only entries with these words.")] = "",
+    json_to: JsonOption = None,
 ) -> None:
     """Show what is remembered: winners, runners-up, noise floor.
 
     Example: tailrace tune show --only "exchange 4 ranks"
     """
+    require_json_place(json_to)
     path = file or memory.default_file()
     winners = memory.read(path)
-    if as_json:
-        _print_json(path, winners)
+    put_json(json_to, _json(path, winners))
+    if prints_json(json_to):
         return
     console = make_console()
     shown = [entry for entry in winners if _has(entry, only)]
@@ -216,7 +215,7 @@ def export(
     file: FileOption = None,
     base: Annotated[
         Path | None,
-        typer.Option(help="mpich: selection file to start from (default: the library's own)."),
+        typer.Option(help="mpich: selection file to start from [default: the library's own]."),
     ] = None,
 ) -> None:
     """Write what `tune mpi` measured as rules for the MPI library.

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.launch.captured import Captured, run_captured
 from tailrace.launch.launcher import ASKED_RANKS, Launch
@@ -126,10 +127,23 @@ def _require_files(files: list[Path]) -> None:
             raise TailraceError(f"{file}: no such file")
 
 
+def _show(lines: list[Line]) -> None:
+    console = Console(soft_wrap=True, highlight=False)
+    datasets: list[Line] = []
+    for line in lines:
+        if "dataset" in line:
+            datasets.append(line)
+            continue
+        _show_file(console, line)
+        for dataset in datasets:
+            _show_dataset(console, dataset)
+        datasets = []
+
+
 def verify(
     files: Annotated[list[Path], typer.Argument(help="Files to check.", metavar="FILE...")],
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Ranks that share the work.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Check files against their checksums; name the dataset and box of what is damaged.
 
@@ -139,20 +153,12 @@ def verify(
 
     Example: tailrace verify runs/*/fields/*.h5
     """
+    require_json_place(json_to)
     _require_files(files)
     lines = verify_files(files, ranks)
-    console = Console(soft_wrap=True, highlight=False)
-    datasets: list[Line] = []
-    for line in lines:
-        if as_json:
-            typer.echo(json.dumps(line))
-        elif "dataset" in line:
-            datasets.append(line)
-        else:
-            _show_file(console, line)
-            for dataset in datasets:
-                _show_dataset(console, dataset)
-            datasets = []
+    put_json(json_to, "\n".join(map(json.dumps, lines)))
+    if not prints_json(json_to):
+        _show(lines)
     ends = [line for line in lines if "dataset" not in line]
     if any(line["damaged"] for line in ends):
         raise typer.Exit(DAMAGED)

@@ -113,7 +113,8 @@ def price_nodes(
         prices.append(Price(job.nodes, len(nodes), grid, data, job.in_rounds))
     if not prices:
         raise TailraceError(
-            f"--n {largest}: no grid of {num_ranks} ranks has at most {largest} rows and columns",
+            f"--points {largest}: no grid of {num_ranks} ranks has at most {largest} rows and "
+            "columns",
             status=2,
         )
     return sorted(prices, key=lambda one: one.seconds)

@@ -47,7 +47,7 @@ def require_all(found: int, of_job: int, asked: int, program: str, folder: Path)
         raise LacksRanksError(
             f"program {program}: {of_job - found} of {of_job} ranks left no record in {folder}: "
             "they ended early, or run on nodes that do not share this folder (tailrace profile -o "
-            "FOLDER names another one; tailrace check takes the folder that it is started in)"
+            "FOLDER names another one; tailrace advise takes the folder that it is started in)"
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of ``tailrace check --apply --report``: what settings gain, above a profile."""
+"""The page of ``tailrace advise --apply --report``: what settings gain, above a profile."""
 
 from typing import Any
 

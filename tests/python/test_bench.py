@@ -178,7 +178,7 @@ def test_every_bench_is_a_subcommand_with_its_own_options() -> None:
 
 def test_unknown_names_and_numbers_are_refused() -> None:
     for words, text in (
-        (["bench", "fft", "--n", "-4"], "--n"),
+        (["bench", "fft", "--points", "-4"], "--points"),
         (["bench", "allreduce", "--sizes", "8q"], "--sizes"),
     ):
         result = CliRunner().invoke(app, words)
@@ -201,7 +201,17 @@ def test_absent_drivers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 )
 def test_a_tiny_bench_writes_the_agreed_file(tmp_path: Path) -> None:
     path = tmp_path / "sub" / "exchange.json"
-    words = ["--n", "32", "--ranks", "2", "--rounds", "2", "--repeats", "2", "--no-other-libraries"]
+    words = [
+        "--points",
+        "32",
+        "--ranks",
+        "2",
+        "--rounds",
+        "2",
+        "--repeats",
+        "2",
+        "--no-other-libraries",
+    ]
     line = ["bench", "exchange", "--patterns", "kept", *words, "--json", str(path)]
     result = CliRunner().invoke(app, line)
     assert result.exit_code == 0, result.output
@@ -225,7 +235,18 @@ def test_a_tiny_bench_writes_the_agreed_file(tmp_path: Path) -> None:
 )
 def test_a_tiny_bench_of_output(tmp_path: Path) -> None:
     path = tmp_path / "output.json"
-    words = ["--n", "16", "--ranks", "1", "--rounds", "2", "--steps", "3", "--compute-s", "0.02"]
+    words = [
+        "--points",
+        "16",
+        "--ranks",
+        "1",
+        "--rounds",
+        "2",
+        "--steps",
+        "3",
+        "--compute-s",
+        "0.02",
+    ]
     words += ["--folder", str(tmp_path / "files"), "--json", str(path)]
     result = CliRunner().invoke(app, ["bench", "output", *words])
     assert result.exit_code == 0, result.output
@@ -246,7 +267,7 @@ def test_a_tiny_bench_of_output(tmp_path: Path) -> None:
 )
 def test_a_tiny_bench_of_dense_systems(tmp_path: Path) -> None:
     path = tmp_path / "dense.json"
-    words = ["--n", "128", "--rounds", "2", "--repeats", "2"]
+    words = ["--points", "128", "--rounds", "2", "--repeats", "2"]
     result = CliRunner().invoke(app, ["bench", "dense", *words, "--json", str(path)])
     assert result.exit_code == 0, result.output
     content = json.loads(path.read_text())
@@ -311,7 +332,7 @@ def test_a_sparse_bench_of_a_matrix_market_file(
 )
 def test_a_sparse_bench_of_conjugate_gradients_and_all_formats(tmp_path: Path) -> None:
     path = tmp_path / "sparse.json"
-    words = ["--matrices", "stencil7,short", "--n", "8", "--rounds", "1", "--repeats", "2"]
+    words = ["--matrices", "stencil7,short", "--points", "8", "--rounds", "1", "--repeats", "2"]
     words += ["--operations", "cg-jacobi,cg-icc0,formats", "--json", str(path)]
     done = CliRunner().invoke(app, ["bench", "sparse", *words])
     assert done.exit_code == 0, done.output

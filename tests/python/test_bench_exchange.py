@@ -48,7 +48,7 @@ def bench(folder: Path, name: str, *words: str) -> tuple[int, dict[str, Any], st
 @built
 def test_a_tiny_bench_of_exchanges(tmp_path: Path) -> None:
     picture = tmp_path / "exchange.png"
-    words = ["--patterns", "uniform,fat,zipf,pencils,kept,slabs", "--n", "9", "--ranks", "2"]
+    words = ["--patterns", "uniform,fat,zipf,pencils,kept,slabs", "--points", "9", "--ranks", "2"]
     status, content, output = bench(
         tmp_path, "exchange", *words, "--sizes", "8,4k", "--picture", str(picture)
     )

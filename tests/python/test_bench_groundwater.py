@@ -144,7 +144,7 @@ def test_other_heads_and_a_missing_program_are_refused(tmp_path: Path) -> None:
 
 def bench(folder: Path, *words: str) -> list[dict[str, Any]]:
     path = folder / "figures.json"
-    line = ["bench", "groundwater", "--n", "10", "--ranks", "2", "--rounds", "1"]
+    line = ["bench", "groundwater", "--points", "10", "--ranks", "2", "--rounds", "1"]
     line += ["--folder", str(folder), "--json", str(path), *words]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, (done.output, done.exception)

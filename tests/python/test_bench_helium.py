@@ -59,7 +59,7 @@ def test_each_kind_of_writer_runs_alone_and_then_beside_another(tmp_path: Path) 
 def test_a_small_bench(tmp_path: Path) -> None:
     built("tailrace-helium")
     path = tmp_path / "figures.json"
-    line = ["bench", "helium", "--n", "70", "--ranks", "2", "--rounds", "1", "--competitor"]
+    line = ["bench", "helium", "--points", "70", "--ranks", "2", "--rounds", "1", "--competitor"]
     line += ["--steps", "12", "--every", "5", "--entries", "hidden;rank"]
     done = CliRunner().invoke(app, [*line, "--folder", str(tmp_path), "--json", str(path)])
     assert done.exit_code == 0, (done.output, done.exception)

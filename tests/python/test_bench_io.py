@@ -33,7 +33,7 @@ ROW_KEYS = {
 def bench(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
     """Run the bench in `folder`: its status, its file and what it printed."""
     path = folder / "figures" / "io.json"
-    line = ["bench", "io", *TINY, *words, "--dir", str(folder / "files"), "--json", str(path)]
+    line = ["bench", "io", *TINY, *words, "--folder", str(folder / "files"), "--json", str(path)]
     result = CliRunner().invoke(app, line)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert not list((folder / "files").iterdir())  # files are removed
@@ -69,7 +69,7 @@ def test_a_tiny_bench_gives_table_file_and_picture(tmp_path: Path) -> None:
 @built
 def test_every_pattern_is_written_and_read_by_every_variant(tmp_path: Path) -> None:
     patterns = ["strided", "contiguous", "blocks3d:pencils", "blocks3d:3x1x1"]
-    words = ["--patterns", ",".join(patterns), "--n", "9", "--ranks", "3", "--read"]
+    words = ["--patterns", ",".join(patterns), "--points", "9", "--ranks", "3", "--read"]
     status, content, output = bench(tmp_path, *words)
     # OMPIO under parallel HDF5 now and then writes wrong bytes on busy cores: the bench says so and
     # fails, but that is no fault of what is tested here.

@@ -29,7 +29,7 @@ built = pytest.mark.skipif(
     find_driver("servers_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
     reason="the drivers are not built",
 )
-TINY = ["--n", "12", "--ranks", "2", "--steps", "4", "--every", "2", "--rounds", "1"]
+TINY = ["--points", "12", "--ranks", "2", "--steps", "4", "--every", "2", "--rounds", "1"]
 QUICK = ["--compute", "sleep", "--compute-s", "0.01", "--idle-s", "0.05"]
 ROW_KEYS = {
     *("problem", "entry", "ours", "family", "median_s", "min_s", "max_s", "runs", "round_s"),

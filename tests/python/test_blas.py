@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tailrace run --with blas` and `tailrace bench blas`: BLAS calls by shape."""
+"""`tailrace exec --with blas` and `tailrace bench blas`: BLAS calls by shape."""
 
 import ctypes.util
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tailrace check`: statistics and experiments on a simulated clock, settings, real runs."""
+"""`tailrace advise`: statistics and experiments on a simulated clock, settings, real runs."""
 
 import json
 import math

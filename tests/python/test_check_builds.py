@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tailrace check --build`: other flags and compilers, and whether results stay the same.
+"""`tailrace advise --build`: other flags and compilers, and whether results stay the same.
 
 The program is a script that the build command writes; it prints its own time, so that nothing
 depends on how fast the machine is.
@@ -137,11 +137,11 @@ def test_of_a_compiler_the_first_way_that_works_is_taken(here: Path) -> None:
 
 
 def checked(monkeypatch: pytest.MonkeyPatch, *words: str, build: str = BUILD) -> Any:
-    """Run `tailrace check --build` on a launch made by hand."""
+    """Run `tailrace advise --build` on a launch made by hand."""
     launch = Launch([rank(0, 1)], 1)
-    monkeypatch.setattr("tailrace.cli.check.launch_once", lambda *_: launch)
+    monkeypatch.setattr("tailrace.cli.advise.launch_once", lambda *_: launch)
     options = ["--tips", "flags", "--metric", r"cost (\S+)", "--build", build]
-    done = CliRunner().invoke(app, ["check", *options, *words, "--", "./app"])
+    done = CliRunner().invoke(app, ["advise", *options, *words, "--", "./app"])
     assert done.exception is None
     return done.stdout
 
@@ -193,9 +193,9 @@ def test_build_options_go_with_a_build_only(here: Path) -> None:
     for tip in ("flags", "compiler"):
         with pytest.raises(DoesNotApplyError, match="no build command is given"):
             TIP[tip].propose(situation())
-    for words in (["--launch"], ["--apply", "x.toml"]):
-        done = CliRunner().invoke(app, ["check", "--build", "make", *words, "--", "./app"])
-        assert "--build: not with --launch or --apply" in str(done.exception)
+    for words in (["--apply", "x.toml"],):
+        done = CliRunner().invoke(app, ["advise", "--build", "make", *words, "--", "./app"])
+        assert "--build: not with --apply" in str(done.exception)
 
 
 def test_installed_compilers_and_what_they_propose(here: Path) -> None:

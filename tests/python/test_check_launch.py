@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `tailrace check --launch` finds, on launches made by hand."""
+"""What `tailrace doctor` finds, on launches made by hand."""
 
 import json
 import shutil
@@ -234,12 +234,12 @@ def test_processors_are_written_as_the_kernel_does() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--launch", "--fail-on", "bad", "--", "true"], "expected one of info"),
-        (["--launch", "--", "/nosuch/program"], "was not found"),
+        (["--fail-on", "bad", "--", "true"], "expected one of info"),
+        (["--", "/nosuch/program"], "was not found"),
     ],
 )
 def test_refusals_say_what_would_be_right(words: list[str], message: str) -> None:
-    done = CliRunner().invoke(app, ["check", *words])
+    done = CliRunner().invoke(app, ["doctor", *words])
     assert isinstance(done.exception, TailraceError)
     assert message in str(done.exception)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tips of `tailrace check` propose, on launches made by hand."""
+"""What the tips of `tailrace advise` propose, on launches made by hand."""
 
 import json
 from pathlib import Path

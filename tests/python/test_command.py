@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line as a whole: Ctrl-C at any time, outputs that fail, misspelt words, help."""
 
+import json
 import os
 import re
 import signal
@@ -12,7 +13,9 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tailrace.cli import COMMANDS, app
+from tailrace.cli import COMMANDS, GROUPS, app
+from tailrace.cli.json_option import with_values
+from tailrace.cli.old_names import renew
 from tailrace.programs import shipped_cases
 
 TAILRACE = [sys.executable, "-m", "tailrace"]
@@ -153,7 +156,9 @@ def test_letters_that_the_terminal_lacks_are_replaced(stage: Path) -> None:
         (["bench", "scale", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
         (["bench", "scale", "--picture", "x"], "--picture x: expected a name that ends in"),
         (["bench", "fft", "--json", "/tmp"], "--json /tmp: is a folder"),
-        (["run", "--", "./app", "-m"], "-m: one case is run at a time; for your own program use"),
+        (["run", "--", "./app", "-m"], "-m: one case is run at a time; your own program runs with"),
+        (["run", "sh"], "tailrace exec --with waiting -- sh"),
+        (["run", "/bin/sh", "-n", "2"], "/bin/sh: is a program, not a case"),
         (["plan", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
         (["demo", "--picture", "/tmp"], "--picture /tmp: expected a name that ends in"),
         (["tune", "show", "--file", "/tmp"], "/tmp: is a folder"),
@@ -170,7 +175,7 @@ def test_a_wrong_command_line_is_one_line(arguments: list[str], message: str) ->
     "words",
     [
         ["bench", "allreduce", "--json", "/proc/x.json"],
-        ["bench", "io", "--dir", "/proc/x"],
+        ["bench", "io", "--folder", "/proc/x"],
         ["bench", "servers", "--folder", "/proc/x"],
         ["plan", "--picture", "/proc/x.png"],
         ["tune", "--file", "/proc/x/y"],
@@ -191,6 +196,8 @@ def test_no_arguments_say_what_to_do_first() -> None:
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    first = next(line for line in lines if line.startswith("  tailrace"))
+    assert first.split() == ["tailrace", "profile", "-n", "2", "--", "./app"]
     for words in ("tailrace demo", "tailrace new ", "tailrace run ", "Documents: "):
         assert words in done.stdout
 
@@ -201,6 +208,99 @@ def test_summaries_of_the_table_are_those_of_the_commands() -> None:
         command = group.get_command(None, name)  # type: ignore[attr-defined]
         first = " ".join((command.help or "").split("\n\n")[0].split())
         assert first.startswith(summary.rstrip(".")), (name, first)
+
+
+def test_help_lists_the_commands_by_group() -> None:
+    lines = CliRunner().invoke(app, ["--help"], terminal_width=78).output.splitlines()
+    for title, commands in GROUPS.items():
+        at = lines.index(f"{title}:")
+        assert [line.split()[0] for line in lines[at + 1 : at + 1 + len(commands)]] == [*commands]
+    for old in ("check", "compare", "place", "price"):
+        assert not [line for line in lines if line.split()[:1] == [old]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("check -n 2 -- ./app", "advise -n 2 -- ./app", "check is now advise"),
+        ("check --launch -n 2 -- ./app", "doctor -n 2 -- ./app", "check --launch is now doctor"),
+        ("check -n 2 -- ./app --launch", "advise -n 2 -- ./app --launch", "check is now advise"),
+        ("run --with io -- ./app", "exec --with io -- ./app", "run --with is now exec --with"),
+        ("run --with=io ./app", "exec --with=io ./app", "run --with is now exec --with"),
+        ("run taylor_green -- --with", "run taylor_green -- --with", ""),
+        ("compare a b", "diff a b", "compare is now diff"),
+        ("place check map.json -- mpirun", "map check map.json -- mpirun", "place is now map"),
+        (
+            "price --nodes 8 --n=64",
+            "plan transposes --nodes 8 --points=64",
+            "price is now plan transposes",
+        ),
+        ("diff a b", "diff a b", ""),
+    ],
+)
+def test_old_names_mean_the_new_commands(old: str, new: str, line: str) -> None:
+    assert renew(old.split()) == (new.split(), line)
+
+
+def test_an_old_name_runs_and_says_the_new_one_on_standard_error(tmp_path: Path) -> None:
+    profiles = [str(tmp_path / "absent"), str(tmp_path / "absent")]
+    old, new = tailrace("compare", *profiles), tailrace("diff", *profiles)
+    note = "tailrace: compare is now diff; the old name will be removed after 0.2\n"
+    assert (old.returncode, old.stdout, old.stderr) == (
+        new.returncode,
+        new.stdout,
+        note + new.stderr,
+    )
+    old, new = tailrace("price", "--help"), tailrace("plan", "transposes", "--help")
+    assert (old.returncode, old.stdout) == (0, new.stdout)
+    assert old.stderr.count("\n") == 1
+    assert "check is now advise" in tailrace("check", "--help").stderr
+    done = tailrace("run", "--with", "waiting", "--", "/nosuch/program")
+    assert done.stderr.splitlines()[0].startswith("tailrace: run --with is now exec --with")
+    assert "program /nosuch/program: was not found" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        ("list --json", "list --json=-"),
+        ("list --json hints", "list --json=- hints"),
+        ("list --json=f hints", "list --json=f hints"),
+        ("verify --json a.h5", "verify --json=- a.h5"),
+        ("diff --json a.json b.json", "diff --json=- a.json b.json"),
+        ("map check --json map.json -- mpirun", "map check --json=- map.json -- mpirun"),
+        ("map --grid 4x4 --json m.json", "map --grid 4x4 --json=m.json"),
+        ("map --grid 4x4 --json -o map", "map --grid 4x4 --json=- -o map"),
+        ("plan --json transposes", "plan --json=- transposes"),
+        ("bench fft --json f", "bench fft --json=f"),
+        ("bench fft --json -", "bench fft --json=-"),
+        ("profile --json f -- ./app", "profile --json=f -- ./app"),
+        ("profile --read records --json f.json", "profile --read records --json=f.json"),
+        ("profile --json -- ./app --json", "profile --json=- -- ./app --json"),
+        ("doctor --json ./app input", "doctor --json=- ./app input"),
+        ("tune show --json --file f", "tune show --json=- --file f"),
+    ],
+)
+def test_json_takes_a_file_where_no_argument_could_be_meant(words: str, read: str) -> None:
+    name, *_ = words.split()
+    command = get_command(app).get_command(None, name)  # type: ignore[attr-defined]
+    assert with_values(command, words.split()) == read.split()
+
+
+def test_json_is_printed_or_written(tmp_path: Path) -> None:
+    words = ["plan", "--ranks", "64", "--bytes", "1M", "--step-s", "1"]
+    words += ["--writer", "1G", "--file-system", "9G"]
+    text = tailrace(*words)
+    printed = tailrace(*words, "--json")
+    path = tmp_path / "plan.json"
+    written = tailrace(*words, "--json", str(path))
+    assert (text.returncode, printed.returncode, written.returncode) == (0, 0, 0), written.stderr
+    assert path.read_text() == printed.stdout
+    assert json.loads(printed.stdout)
+    assert written.stdout == text.stdout
+    path.write_text("plain text")
+    done = tailrace(*words, "--json", str(path))
+    assert (done.returncode, path.read_text()) == (2, "plain text")
 
 
 def test_shell_completion_knows_commands_and_options() -> None:

@@ -64,7 +64,7 @@ def test_command_measures_and_refuses(
     file = plain_launcher / "s.toml"
     file.write_text(settings_text(Setting("s", {"X": "3"}), "", {}))
     program = ["sh", "-c", "echo time ${X:-6}"]
-    words = ["check", "--apply", str(file), "--metric", r"time (\S+)", "--json", "--", *program]
+    words = ["advise", "--apply", str(file), "--metric", r"time (\S+)", "--json", "--", *program]
     found = json.loads(CliRunner().invoke(app, words).stdout)
     assert (found["gain"], found["low"], found["high"], found["pairs"]) == (2.0, 2.0, 2.0, 8)
     assert found["null"] == {"gain": 1.0, "low": 1.0, "high": 1.0}
@@ -74,13 +74,13 @@ def test_command_measures_and_refuses(
     assert "gains 2.00x (2.00 to 2.00), median of 10" in CliRunner().invoke(app, words).stdout
     file.write_text(settings_text(Setting("s", {"UNUSED": "3"}), "", {}))
     assert "no effect here: 1.00x (1.00 to 1.00)" in CliRunner().invoke(app, words).stdout
-    done = CliRunner().invoke(app, ["check", "--rounds", "9", "--", *program])
+    done = CliRunner().invoke(app, ["advise", "--rounds", "9", "--", *program])
     assert "go with --apply" in str(done.exception)
-    done = CliRunner().invoke(app, ["check", "--apply", "x", "--rounds", "7", "--", *program])
+    done = CliRunner().invoke(app, ["advise", "--apply", "x", "--rounds", "7", "--", *program])
     assert "at least 8" in str(done.exception)
     monkeypatch.setenv("TAILRACE_BIN_DIR", str(plain_launcher))
-    for name in ("io", "collectives", "waiting"):  # as run --with
-        done = CliRunner().invoke(app, ["check", "--apply", name, "--", *program])
+    for name in ("io", "collectives", "waiting"):  # as exec --with
+        done = CliRunner().invoke(app, ["advise", "--apply", name, "--", *program])
         assert "libtailrace_" in str(done.exception)
 
 

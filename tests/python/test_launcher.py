@@ -134,7 +134,7 @@ def test_ranks_are_the_tasks_of_the_job(
     assert job_tasks(env) == tasks
 
 
-@pytest.mark.parametrize("name", ["run", "check", "profile"])
+@pytest.mark.parametrize("name", ["run", "advise", "profile"])
 def test_commands_take_the_ranks_of_the_job(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     command = get_command(app).get_command(None, name)  # type: ignore[attr-defined]
     monkeypatch.setenv("SLURM_JOB_ID", "7")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of `tailrace place`: rank orders, their costs, the files of launchers, read back."""
+"""Tests of `tailrace map`: rank orders, their costs, the files of launchers, read back."""
 
 import json
 import os
@@ -38,9 +38,9 @@ def problem(extents: tuple[int, ...], per_node: int, **more: Any) -> Problem:
 
 
 def run(*words: str, status: int = 0) -> Any:
-    """Return what `tailrace place` prints as JSON."""
+    """Return what `tailrace map` prints as JSON."""
     options = ["check", "--json", *words[1:]] if words[:1] == ("check",) else [*words, "--json"]
-    done = CliRunner().invoke(app, ["place", *options])
+    done = CliRunner().invoke(app, ["map", *options])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == status, done.output
@@ -252,7 +252,7 @@ def folded_map(tmp_path: Path, cores: int = 2) -> Path:
     folder = tmp_path / "map"
     words = ["--grid", "2x3", "--hosts", "nodea:2,nodeb:2,nodec:2", "--order", "folded"]
     done = CliRunner().invoke(
-        app, ["place", *words, "--cores", str(cores), "-o", str(folder), "--json"]
+        app, ["map", *words, "--cores", str(cores), "-o", str(folder), "--json"]
     )
     assert done.exit_code == 0, done.output
     return folder
@@ -373,7 +373,7 @@ def test_read_back_says_what_is_elsewhere(tmp_path: Path) -> None:
         pytest.skip("mpirun.openmpi is not installed")
     hosts = ["-H", "nodea:2,nodeb:2,nodec:2", "-n", "6"]
     words = launched(["mpirun.openmpi", "--bind-to", "none", *hosts])
-    done = CliRunner().invoke(app, ["place", "check", str(folder / "map.json"), "--", *words])
+    done = CliRunner().invoke(app, ["map", "check", str(folder / "map.json"), "--", *words])
     assert done.exit_code == 1
     assert "rank 5 is on nodec, planned on nodea" in done.output
 

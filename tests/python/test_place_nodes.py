@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of `tailrace place nodes`: boxes of a torus, nodes that are down, a given list."""
+"""Tests of `tailrace map nodes`: boxes of a torus, nodes that are down, a given list."""
 
 import json
 from pathlib import Path
@@ -14,8 +14,8 @@ from tailrace.placement.node_choice import boxes
 
 
 def nodes(*words: str) -> Any:
-    """Return what `tailrace place nodes` prints as JSON, by name."""
-    done = CliRunner().invoke(app, ["place", "nodes", *words, "--json"])
+    """Return what `tailrace map nodes` prints as JSON, by name."""
+    done = CliRunner().invoke(app, ["map", "nodes", *words, "--json"])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return {row["name"]: row for row in json.loads(done.stdout)}
@@ -57,6 +57,6 @@ def test_a_given_list_is_scored(tmp_path: Path) -> None:
     with pytest.raises(TailraceError, match="has 16 nodes"):
         nodes("--machine", "torus:4x4,bw=1", "--count", "17")
     table = CliRunner().invoke(
-        app, ["place", "nodes", "--machine", "fat_tree:4x4,bw=1", "--count", "4"]
+        app, ["map", "nodes", "--machine", "fat_tree:4x4,bw=1", "--count", "4"]
     )
     assert "the first" in table.output

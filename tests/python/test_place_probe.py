@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of `tailrace place probe`: slow nodes are found by a probe that a launcher starts."""
+"""Tests of `tailrace map probe`: slow nodes are found by a probe that a launcher starts."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_medians_of_hosts_are_compared() -> None:
 def test_command_finds_the_slow_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_script(tmp_path / "launcher", LAUNCHER)
-    words = ["place", "probe", "--limit", "1.5", "-o", "good", "--json", "--", "./launcher"]
+    words = ["map", "probe", "--limit", "1.5", "-o", "good", "--json", "--", "./launcher"]
     done = CliRunner().invoke(app, words)
     found = json.loads(done.stdout)
     slowest = max(found, key=lambda one: one["compute"])
@@ -49,5 +49,5 @@ def test_command_finds_the_slow_node(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_launchers_that_start_nothing_are_said() -> None:
     for words, message in ((["/no/such"], "No such file"), (["false"], "no rank ended the probe")):
-        done = CliRunner().invoke(app, ["place", "probe", "--", *words])
+        done = CliRunner().invoke(app, ["map", "probe", "--", *words])
         assert isinstance(done.exception, TailraceError) and message in str(done.exception)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests of `tailrace price`: known figures of a torus, grids, what is refused."""
+"""Tests of `tailrace plan transposes`: known figures of a torus, grids, what is refused."""
 
 import json
 from typing import Any
@@ -11,12 +11,12 @@ from tailrace.cli import app
 from tailrace.errors import TailraceError
 from tailrace.planning.pricing import all_grids, parse_grid
 
-GEMINI_TRANSPOSE = ["--n", "8192", "--fields", "3", "--item", "4"]
+GEMINI_TRANSPOSE = ["--points", "8192", "--fields", "3", "--item", "4"]
 
 
 def run(*words: str) -> Any:
-    """Return what `tailrace price` prints as JSON."""
-    done = CliRunner().invoke(app, ["price", *words, "--json"])
+    """Return what `tailrace plan transposes` prints as JSON."""
+    done = CliRunner().invoke(app, ["plan", "transposes", *words, "--json"])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output
@@ -69,7 +69,7 @@ def test_all_grids_come_cheapest_first() -> None:
     assert sorted(tuple(one["grid"]) for one in found) == [(2, 8), (4, 4), (8, 2), (16, 1)]
     seconds = [one["seconds"] for one in found]
     assert seconds == sorted(seconds)
-    small = run("--machine", "fat_tree:4x4,bw=1", "--n", "8")
+    small = run("--machine", "fat_tree:4x4,bw=1", "--points", "8")
     assert all(16 not in one["grid"] for one in small)
 
 
@@ -84,7 +84,7 @@ def test_rounds_are_no_faster_than_all_at_once() -> None:
 
 def test_table_names_the_best() -> None:
     done = CliRunner().invoke(
-        app, ["price", "--nodes", "6x24x24", "--nodes", "23x6x24", *GEMINI_TRANSPOSE]
+        app, ["plan", "transposes", "--nodes", "6x24x24", "--nodes", "23x6x24", *GEMINI_TRANSPOSE]
     )
     assert done.exit_code == 0, done.output
     assert "Least: 0.6357 s with 3312x1 ranks on 23x6x24" in " ".join(done.output.split())
@@ -93,15 +93,15 @@ def test_table_names_the_best() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--bytes", "1G", "--n", "8"], "give either --n"),
-        ([], "give either --n"),
+        (["--bytes", "1G", "--points", "8"], "give either --points"),
+        ([], "give either --points"),
         (["--bytes", "1G", "--machine", "ring:4"], "machine ring:4"),
         (["--bytes", "1G", "--machine", "torus:4x4,speed=1"], "bw=... is missing"),
         (["--bytes", "1G", "--machine", "torus:4,bw=1,speed=1"], 'knows no "speed"'),
         (["--bytes", "1G", "--nodes", "99x1x1"], "no box"),
         (["--bytes", "1G", "--machine", "torus:4,bw=1", "--grid", "3x2"], "the product must be 4"),
         (["--bytes", "1G", "--grid", "3by2"], "expected ROWSxCOLUMNS"),
-        (["--machine", "torus:16,bw=1", "--n", "3"], "no grid of 16 ranks"),
+        (["--machine", "torus:16,bw=1", "--points", "3"], "no grid of 16 ranks"),
     ],
 )
 def test_refusals_say_what_would_be_right(words: list[str], message: str) -> None:

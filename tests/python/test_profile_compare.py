@@ -132,15 +132,15 @@ def test_command_prints_tables_and_json(tmp_path: Path) -> None:
         for path, profile in zip(paths, with_times(times), strict=True):
             path.write_text(json.dumps(profile))
         words.append(",".join(map(str, paths)))
-    done = tailrace("compare", *words)
+    done = tailrace("diff", *words)
     assert done.returncode == 0, done.stderr
     assert "1.05 s (1 s to 1.1 s)" in done.stdout
     assert "+95.2 %" in done.stdout
-    done = tailrace("compare", *words, "--json")
+    done = tailrace("diff", *words, "--json")
     found = json.loads(done.stdout)
     assert found["calls"][0]["time_s"]["verdict"] == "changed"
     assert found["a"] == {"profiles": words[0].split(","), "ranks": 4}
-    done = tailrace("compare", words[0], str(tmp_path / "absent"))
+    done = tailrace("diff", words[0], str(tmp_path / "absent"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "absent: No such file" in done.stderr
 

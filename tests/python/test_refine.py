@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tailrace run --with refine`: programs that call LAPACK, unchanged."""
+"""`tailrace exec --with refine`: programs that call LAPACK, unchanged."""
 
 import os
 import re

@@ -67,14 +67,14 @@ def test_a_wheel_needs_no_source_tree(tmp_path: Path) -> None:
         [python, "-c", "import tailrace.extension as e; print(e.load().__file__)"], empty
     )
     for words in (
-        ["fft", "--n", "16", "--ranks", "2"],
+        ["fft", "--points", "16", "--ranks", "2"],
         ["exchange", "--patterns", "uniform", "--sizes", "8", "--ranks", "2"],
-        ["io", "--dir", ".", "--ranks", "2", "--bytes", "100000", "--entries", "tailrace auto"],
+        ["io", "--folder", ".", "--ranks", "2", "--bytes", "100000", "--entries", "tailrace auto"],
         [
             "output",
             "--folder",
             ".",
-            "--n",
+            "--points",
             "16",
             "--steps",
             "1",

@@ -2,7 +2,7 @@
 """Which ranks are neighbours: blocks on node after node (or NUMA domain), or dealt out to them.
 
 Blocks keep messages to near ranks on a node; dealing spreads them, and work that grows with the
-rank number. Orders from the messages themselves are `tailrace place`'s.
+rank number. Orders from the messages themselves are `tailrace map`'s.
 """
 
 from tailrace.advice.launch import Launch

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a program under ``tailrace check`` and compares what it says with the launch.
+"""Runs a program under ``tailrace advise`` and compares what it says with the launch.
 
 ``check_launch.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``here``, ``nodes`` (of MPICH, whose
-launcher is given a host twice), ``experiment`` (without --launch), ``waiting``, ``collectives`` or
-``io`` (``tailrace run --with``).
+launcher is given a host twice), ``experiment`` (``tailrace advise``), ``waiting``,
+``collectives`` or ``io`` (``tailrace exec --with``).
 """
 
 import json
@@ -22,7 +22,7 @@ def check(
     ranks: int, folder: Path, bin_dir: str, words: list[str], **more: str
 ) -> tuple[int, Any, str]:
     """Run the check; return status, what it found, and its errors."""
-    command = [sys.executable, "-m", "tailrace", "check", "--launch", "--json", "-n", str(ranks)]
+    command = [sys.executable, "-m", "tailrace", "doctor", "--json", "-n", str(ranks)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir, **more}
     done = subprocess.run(
         [*command, *words], capture_output=True, text=True, env=environment, check=False, cwd=folder
@@ -80,7 +80,7 @@ def check_experiment(folder: Path, bin_dir: str, program: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir}
     options = ["-n", "2", "--budget", "6", "--tips", "malloc,huge pages,blas"]
     done = subprocess.run(
-        [*command, "check", *options, "--settings", settings, "--json", "--", program, "data"],
+        [*command, "advise", *options, "--settings", settings, "--json", "--", program, "data"],
         capture_output=True,
         text=True,
         env=environment,

@@ -180,7 +180,7 @@ def check_sessions(folder: Path, bin_dir: str, program: str) -> None:
         told = [line for line in done.stderr.splitlines() if "MPI_Session_init) alone" in line]
         several = 2 if "collectives" in words else 1  # it naps, too
         require(len(told) == several, f"{words}: the reason, once", done)
-    done = tailrace(["check", "--launch", "-n", "2", "--", program], folder, bin_dir)
+    done = tailrace(["doctor", "-n", "2", "--", program], folder, bin_dir)
     require("MPI_Session_init) alone" in done.stderr and done.returncode == 1, "check", done)
 
 

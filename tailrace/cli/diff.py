@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``tailrace compare``: what changed between two profiles, and what may be noise."""
+"""``tailrace diff``: what changed between two profiles, and what may be noise."""
 
 import json
 from typing import Annotated
 
 import typer
 
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.launch.interrupts import ended_by_interrupts
 from tailrace.profile.comparison import Side, compare_sides, make_side, split_paths
@@ -15,24 +16,24 @@ from tailrace.progress import working
 PROFILES = "records of tailrace profile -o, or JSON; A1,A2,A3 are several runs"
 
 
-def compare(
+def diff(
     before: Annotated[str, typer.Argument(metavar="A", help=f"Profile before: {PROFILES}.")],
     after: Annotated[str, typer.Argument(metavar="B", help="Profile after, likewise.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Say what changed between two profiles, and what may be noise.
 
-    Example: tailrace compare old1,old2,old3 new1,new2,new3
+    Example: tailrace diff old1,old2,old3 new1,new2,new3
     """
+    require_json_place(json_to)
     with ended_by_interrupts():
         from tailrace.cli.console import make_console  # noqa: PLC0415
         from tailrace.profile.comparison_table import show  # noqa: PLC0415
 
-    with working("compare"):
+    with working("diff"):
         found = compare_sides(_side(before, "A"), _side(after, "B"))
-    if as_json:
-        print(json.dumps(found.as_json(), indent=1))
-    else:
+    put_json(json_to, json.dumps(found.as_json(), indent=1))
+    if not prints_json(json_to):
         show(make_console(), found)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``tailrace price``: what a transpose costs on a machine, and which nodes and grid are best."""
+"""``tailrace plan transposes``: what transposes cost, and the best nodes and grid."""
 
 import json
 from typing import Annotated, Any
@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from tailrace.cli.console import make_console
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.planning.pricing import Job, Price, parse_grid
 from tailrace.planning.pricing import price as price_grids
@@ -21,7 +22,7 @@ def _option(text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, **{"metavar": "N", **more})
 
 
-def price(
+def transposes(
     machine: Annotated[
         str, _option("torus:..., dragonfly:..., fat_tree:...; gemini.", metavar="TEXT")
     ] = "gemini",
@@ -35,30 +36,32 @@ def price(
     grid: Annotated[
         list[str] | None, _option("Rows x columns of ranks [default: all].", metavar="AxB")
     ] = None,
-    n: Annotated[int, _option("Points along each axis of the array.", "--n", min=0)] = 0,
+    n: Annotated[int, _option("Points along each axis of the array.", "--points", min=0)] = 0,
     fields: Annotated[int, _option("Arrays of n points that move.", min=1)] = 1,
     item: Annotated[int, _option("Bytes of a point.", min=1)] = 8,
-    size: Annotated[str, _option("Of all arrays, instead of --n.", "--bytes")] = "",
-    rounds: Annotated[bool, typer.Option("--rounds", help="In pairwise rounds.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    size: Annotated[str, _option("Size of all arrays, instead of --points.", "--bytes")] = "",
+    rounds: Annotated[bool, typer.Option("--rounds", help="Exchange in pairwise rounds.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
-    """Say what the transposes of an array cost on a machine, which grid is best.
+    """Say what the transposes of an array cost on a machine.
 
-    Example: tailrace price --machine fat_tree:16x16,bw=12.5 --nodes 64 --n 1024
+    Example: tailrace plan transposes --nodes 6x24x24 --points 8192 --fields 3
     """
+    require_json_place(json_to)
     if bool(n) == bool(size):
-        raise TailraceError("give either --n (points along each axis) or --bytes", status=2)
+        raise TailraceError("give either --points (along each axis) or --bytes", status=2)
     amount = parse_amount(size, "--bytes") if size else float(n) ** 3 * fields * item
     grids = [parse_grid(text) for text in grid or []]
     found = {}
     placements = nodes or ["all"]
-    with working("price", len(placements)) as tell:
+    with working("transposes", len(placements)) as tell:
         for placement in placements:
             tell(placement)
             job = Job(machine, placement, ranks_per_node, order, amount, rounds)
             found[placement] = price_grids(job, grids, n)
-    if as_json:
-        typer.echo(json.dumps([_as_data(one) for prices in found.values() for one in prices]))
+    rows = [_as_data(one) for prices in found.values() for one in prices]
+    put_json(json_to, json.dumps(rows))
+    if prints_json(json_to):
         return
     _show(found, amount, machine)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``tailrace place``: which rank on which node, for any launcher, and whether it came out so."""
+"""``tailrace map``: which rank on which node, for any launcher, and whether it came out so."""
 
 import json
 from dataclasses import asdict
@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tailrace.cli.console import make_console
 from tailrace.cli.help_all import HelpAll
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.errors import TailraceError
 from tailrace.files import require_folder, require_place, write_whole
 from tailrace.placement import comparison
@@ -33,9 +34,9 @@ SHOWN_DIFFERENCES = 10
 SHOWN_CHOICES = 8
 
 
-place = typer.Typer(
+map_ = typer.Typer(
     help="Choose which rank runs on which node, and write it for launchers.\n\n"
-    "Example: tailrace place --grid 16x16 --hosts a:64,b:64,c:64,d:64 -o map",
+    "Example: tailrace map --grid 16x16 --hosts a:64,b:64,c:64,d:64 -o map",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -55,19 +56,19 @@ def _above_zero(value: int | None) -> int | None:
     return value
 
 
-@place.callback()
-def _place(
+@map_.callback()
+def _map(
     context: typer.Context,
     grid: Annotated[str, _text("Grid of ranks, the last axis fastest.", metavar="AxBxC")] = "",
     profile: Annotated[
         Path | None, _text("Messages as tailrace profile --json wrote them.", metavar="FILE")
     ] = None,
     periodic: Annotated[
-        bool, typer.Option("--periodic", help="Ends of axes are joined.", hidden=True)
+        bool, typer.Option("--periodic", help="Join the ends of axes (periodic).", hidden=True)
     ] = False,
-    pattern: Annotated[str, _text("neighbours, or lines: all-to-all.")] = "neighbours",
+    pattern: Annotated[str, _text("neighbours, or lines (all-to-all along axes).")] = "neighbours",
     size: Annotated[
-        str, _text("Of a message, or along each axis: 64K:64K:8K.", "--bytes", metavar="N")
+        str, _text("Bytes of a message, or along each axis: 64K:64K:8K.", "--bytes", metavar="N")
     ] = "1",
     per_node: Annotated[int | None, _count("Ranks per node.", "--ranks-per-node")] = None,
     hosts: Annotated[str, _text("Nodes: a,b or a:4,b:4 [default: the job's].")] = "",
@@ -75,21 +76,22 @@ def _place(
         int | None, _count("Cores per node [default: its ranks].", hidden=True)
     ] = None,
     scatter: Annotated[
-        str, _text("Spread these over nodes, as 0-63,128.", metavar="RANKS", hidden=True)
+        str, _text("Spread these ranks over nodes, as in 0-63,128.", metavar="RANKS", hidden=True)
     ] = "",
-    machine: Annotated[str, _text("Price links: torus:..., as tailrace price.")] = "",
+    machine: Annotated[str, _text("Price the links of a machine, torus:...")] = "",
     nodes: Annotated[
-        str, _text("The job's nodes there: N, 6x24x24, scattered:N.", hidden=True)
+        str, _text("Nodes of the job on it: N, 6x24x24, scattered:N.", hidden=True)
     ] = "all",
     order: Annotated[str, _text("Write this order, not the cheapest.", metavar="NAME")] = "",
     output: Annotated[
         Path | None, _text("Write files for all launchers.", "-o", metavar="FOLDER")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_to: JsonOption = None,
     help_all: HelpAll = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
+    require_json_place(json_to)
     traffic = _traffic(grid, profile, periodic, pattern, size)
     named = parse_hosts(hosts, "--hosts") if hosts else [(name, None) for name in _scheduled()]
     job, names = make_nodes(traffic.num_ranks, per_node, named)
@@ -102,7 +104,7 @@ def _place(
     if output:
         require_folder(output, "-o")
     spread = _ranks(scatter, traffic.num_ranks)
-    with working("place", len(ORDERS)) as tell:
+    with working("map", len(ORDERS)) as tell:
         rows, left_out = compare_orders(Problem(traffic, job), site, spread, tell)
     chosen = next((row for row in rows if not order or row.name == order), None)
     if chosen is None:
@@ -114,13 +116,12 @@ def _place(
         names or [f"node{i + 1}" for i in range(job.num_nodes)],
         cores or max(job.capacities),
     )
-    if as_json:
-        typer.echo(json.dumps(_data(rows, left_out, rank_map)))
-    else:
+    put_json(json_to, json.dumps(_data(rows, left_out, rank_map)))
+    if not prints_json(json_to):
         _show(rows, left_out, traffic, job.capacities)
     if output:
         written = _write(rank_map, output)
-        typer.echo("\n".join(written), err=as_json)
+        typer.echo("\n".join(written), err=prints_json(json_to))
 
 
 def _scheduled() -> list[str]:
@@ -241,28 +242,30 @@ def _write(rank_map: RankMap, folder: Path) -> list[str]:
         caveat = writer.caveat(rank_map)
         if caveat:
             said.append(f"    Note: {caveat}")
-    said.append(f"Read back: tailrace place check {folder / 'map.json'} -- LAUNCHER OPTIONS")
+    said.append(f"Read back: tailrace map check {folder / 'map.json'} -- LAUNCHER OPTIONS")
     return said
 
 
-@place.command()
+@map_.command()
 def check(
     file: Annotated[Path, typer.Argument(metavar="MAP.JSON", help="The map, of -o FOLDER.")],
     command: Annotated[
         list[str], typer.Argument(metavar="LAUNCHER...", help="After --, with its options.")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Start a launcher with a probe: is each rank where planned. Status 1 if not.
 
-    Example: tailrace place check map/map.json -- mpirun -n 8 --rankfile FILE
+    Example: tailrace map check map/map.json -- mpirun -n 8 --rankfile FILE
     """
+    require_json_place(json_to)
     rank_map = read_map(file)
     found = read_back(rank_map, command)
-    if as_json:
-        data = {"host_of_rank": found.host, "wrong": found.wrong, "notes": found.notes}
-        typer.echo(json.dumps(data))
-    elif found.wrong:
+    data = {"host_of_rank": found.host, "wrong": found.wrong, "notes": found.notes}
+    put_json(json_to, json.dumps(data))
+    if prints_json(json_to):
+        raise typer.Exit(1 if found.wrong else 0)
+    if found.wrong:
         for line in found.wrong[:SHOWN_DIFFERENCES]:
             typer.echo(line)
         if len(found.wrong) > SHOWN_DIFFERENCES:
@@ -272,13 +275,12 @@ def check(
             f"{len(found.host)} ranks on {found.groups} nodes came out as planned "
             f"(order {rank_map.order})"
         )
-    if not as_json:
-        for note in found.notes:
-            typer.echo(f"Note: {note}")
+    for note in found.notes:
+        typer.echo(f"Note: {note}")
     raise typer.Exit(1 if found.wrong else 0)
 
 
-@place.command("probe")
+@map_.command("probe")
 def probe_(
     command: Annotated[
         list[str], typer.Argument(metavar="LAUNCHER...", help="After --, with its options.")
@@ -287,20 +289,21 @@ def probe_(
     output: Annotated[
         Path | None, _text("Write the nodes that are not slow.", "-o", metavar="FILE")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Find slow nodes: all ranks time some computing and memory. Status 1 if there are any.
 
-    Example: tailrace place probe -o good -- srun -n 512
+    Example: tailrace map probe -o good -- srun -n 512
     """
+    require_json_place(json_to)
     if output:
         require_place(output, "-o")
     found = probe(command)
     slow = [one for one in found if one.worst > limit]
     if output:
         write_whole(output, "".join(f"{one.host}\n" for one in found if one not in slow))
-    if as_json:
-        typer.echo(json.dumps([{**asdict(one), "slow": one in slow} for one in found]))
+    put_json(json_to, json.dumps([{**asdict(one), "slow": one in slow} for one in found]))
+    if prints_json(json_to):
         raise typer.Exit(1 if slow else 0)
     for one in slow:
         typer.echo(
@@ -313,21 +316,22 @@ def probe_(
     raise typer.Exit(1 if slow else 0)
 
 
-@place.command("nodes")
+@map_.command("nodes")
 def choose_nodes_(
-    machine: Annotated[str, _text("torus:..., as tailrace price; gemini.")] = "gemini",
+    machine: Annotated[str, _text("torus:..., as tailrace plan transposes; gemini.")] = "gemini",
     count: Annotated[int | None, _count("Nodes of the job.")] = None,
     given: Annotated[
         Path | None, _text("Score this list of node numbers, too.", metavar="FILE")
     ] = None,
     down: Annotated[Path | None, _text("Nodes that cannot be had.", metavar="FILE")] = None,
     output: Annotated[Path | None, _text("Write the best list.", "-o", metavar="FILE")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_to: JsonOption = None,
 ) -> None:
     """Say which nodes of a machine exchange fastest. Scores a given list, too.
 
-    Example: tailrace place nodes --machine gemini --count 3312
+    Example: tailrace map nodes --machine gemini --count 3312
     """
+    require_json_place(json_to)
     site = find_machine(machine)
     numbers = read_numbers(given, site, "--given") if given else None
     without = frozenset(read_numbers(down, site, "--down")) if down else frozenset()
@@ -340,9 +344,9 @@ def choose_nodes_(
         found = choose(site, wanted, numbers, without, tell)
     if output:
         write_whole(output, "\n".join(map(str, found[0].nodes)) + "\n")
-    if as_json:
-        rows = [{**asdict(one), "gb_per_s": one.gb_per_s} for one in found]
-        typer.echo(json.dumps(rows))
+    rows = [{**asdict(one), "gb_per_s": one.gb_per_s} for one in found]
+    put_json(json_to, json.dumps(rows))
+    if prints_json(json_to):
         return
     _show_choices(found, site.text)
 

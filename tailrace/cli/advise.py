@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``tailrace check``: is a program launched right, and which settings make it faster."""
+"""``tailrace advise``: which settings make a program faster, measured."""
 
 import json
 import sys
@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from tailrace.advice.advise import advise as try_tips
+from tailrace.advice.advise import as_data as advice_data
 from tailrace.advice.advise import (
-    LAUNCH_SETTINGS,
-    advise,
     build_line,
     launch_once,
     left_out,
@@ -22,24 +22,21 @@ from tailrace.advice.advise import (
     was_tried,
     winner_text,
 )
-from tailrace.advice.advise import as_data as advice_data
 from tailrace.advice.builds import Builds
 from tailrace.advice.experiment import RunFailedError
-from tailrace.advice.finding import SEVERITIES
 from tailrace.advice.gain import Gain, gain_data, gain_text, measure_gain
-from tailrace.advice.launch import launch_of_run, launcher_name
-from tailrace.advice.launch_report import as_data, as_text, find_all
 from tailrace.advice.named import named_setting
 from tailrace.advice.remembered import remember
 from tailrace.advice.runner import Runner, command_text, make_runner
 from tailrace.advice.statistics import LOOKS
 from tailrace.cli.console import make_console
 from tailrace.cli.help_all import HelpAll
+from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
 from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
 from tailrace.launch.interrupts import ended_by_interrupts
-from tailrace.profile.job import check_program, choose_launcher, run_recorded
+from tailrace.profile.job import run_recorded
 from tailrace.profile.record import read_records
 from tailrace.profile.records import records_folder, require_all, why_none
 from tailrace.profile.summary import summarize
@@ -52,68 +49,58 @@ def _option(text: str, *names: str, metavar: str, hidden: bool = False) -> Any:
     return typer.Option(*names, metavar=metavar, help=text, hidden=hidden)
 
 
-def check(
+def advise(
     command: Annotated[list[str], typer.Argument(help="-- PROGRAM ARGS", show_default=False)],
     ranks: RanksOption,
-    launch: Annotated[
-        bool, typer.Option("--launch", help="Run it once: is it launched right?")
-    ] = False,
-    fail_on: Annotated[
-        str, _option("--launch: status 1 from it on.", metavar="SEVERITY", hidden=True)
-    ] = "error",
     budget_s: Annotated[
-        float, typer.Option("--budget", min=1, help="Seconds for trying settings.")
+        float, typer.Option("--budget", min=1, metavar="S", help="Seconds for trying settings.")
     ] = 120,
-    tips: Annotated[str, _option("Only these, as in binding,malloc.", metavar="NAMES")] = "",
+    tips: Annotated[
+        str, _option("Try only these tips, as in binding,malloc.", metavar="NAMES")
+    ] = "",
     metric: Annotated[
-        str, _option("Time from its output: 'Loop time of (\\S+)'.", metavar="REGEX")
+        str,
+        _option("The time in its output: 'Loop time of (\\S+)'.", metavar="REGEX"),
     ] = "",
     build: Annotated[
-        str, _option("Also try flags and compilers with it: 'make -B'.", metavar="COMMAND")
+        str, _option("Also try flags and compilers: 'make -B'.", metavar="COMMAND")
     ] = "",
     settings: Annotated[
         Path, _option("Where the winners are written.", metavar="FILE", hidden=True)
     ] = DEFAULT_SETTINGS,
     apply: Annotated[
-        str | None, _option("Measure the gain: FILE, or as run --with.", metavar="FILE")
+        str | None,
+        _option("Measure the gain of FILE, or of exec --with FILE.", metavar="FILE"),
     ] = None,
-    rounds: Annotated[
-        int | None, _option("--apply: number of rounds, even once decided.", metavar="N")
-    ] = None,
+    rounds: Annotated[int | None, _option("With --apply: number of rounds.", metavar="N")] = None,
     report: Annotated[
-        Path | None, _option("--apply: page with the gain and a profile.", metavar="FILE")
+        Path | None,
+        _option("With --apply: page with gain and profile.", metavar="FILE"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_to: JsonOption = None,
     help_all: HelpAll = False,
 ) -> None:
-    """Say whether a program is launched right, and what makes it faster.
+    """Measure which settings make a program faster, and write them to a file.
 
-    Example: tailrace check -n 4 -- ./app input.txt
+    Example: tailrace advise -n 4 -- ./app input.txt
     """
-    if fail_on not in (*SEVERITIES, "never"):
-        raise TailraceError(
-            f"--fail-on {fail_on}: expected one of {', '.join(SEVERITIES)}, never", status=2
-        )
-    if build and (launch or apply is not None):
-        raise TailraceError(
-            "--build: not with --launch or --apply, which run what is there", status=2
-        )
-    if launch:
-        raise typer.Exit(_check_launch(command, ranks, fail_on, as_json))
+    require_json_place(json_to)
+    if build and apply is not None:
+        raise TailraceError("--build: not with --apply, which runs the program as built", status=2)
     if apply is not None:
         runner = make_runner(ranks, command, metric)
-        _check_gain(runner, apply, budget_s, rounds or 0, as_json, report)
+        _check_gain(runner, apply, budget_s, rounds or 0, json_to, report)
         return
     if rounds is not None or report is not None:
         raise TailraceError("--rounds and --report go with --apply", status=2)
     require_place(settings, "--settings")
     chosen = [word.strip() for word in tips.split(",") if word.strip()]
     require_tips(chosen)
-    with working("check") as tell, ExitStack() as stack:
+    with working("advise") as tell, ExitStack() as stack:
         builds = stack.enter_context(Builds(build, command[0], tell)) if build else None
         runner = make_runner(ranks, command, metric, builds)
         tell("launch")
-        advice = advise(runner, launch_once(runner, command), budget_s, chosen, tell)
+        advice = try_tips(runner, launch_once(runner, command), budget_s, chosen, tell)
         built = build_line(advice, runner)
         winner = advice.outcome.setting
         if winner is not None and winner.changes_the_run:
@@ -121,8 +108,8 @@ def check(
             write_whole(settings, text)
             program = builds.program(winner.build) if builds else None
             remember(runner.program, command[1:], ranks, text, program)
-    if as_json:
-        typer.echo(json.dumps(advice_data(advice) | ({"build": built} if built else {})))
+    put_json(json_to, json.dumps(advice_data(advice) | ({"build": built} if built else {})))
+    if prints_json(json_to):
         return
     console = make_console()
     if was_tried(advice):
@@ -132,33 +119,17 @@ def check(
     if built:
         typer.echo(f"Build it with:\n  {built}")
     if winner is not None and winner.changes_the_run:
-        words = ["tailrace", "run", "--with", str(settings), "-n", str(ranks), "--", *command]
+        words = ["tailrace", "exec", "--with", str(settings), "-n", str(ranks), "--", *command]
         typer.echo(f"Apply it with:\n  {command_text(words)}")
 
 
-def _check_launch(command: list[str], ranks: int, fail_on: str, as_json: bool) -> int:
-    """Run the program once and judge its launch; return the exit status."""
-    launcher = launcher_name(choose_launcher(ranks, check_program(command[0]))[1])
-    with records_folder("check") as folder:
-        output = sys.stderr if as_json else None
-        status = run_recorded(ranks, command[0], command[1:], folder, LAUNCH_SETTINGS, output)
-        try:
-            found = launch_of_run(folder, ranks, command[0], launcher)
-        except TailraceError as error:
-            raise TailraceError(str(error), status=status or 1) from error
-    findings = find_all(found)
-    if as_json:
-        typer.echo(json.dumps(as_data(found, findings)))
-    else:
-        typer.echo(as_text(found, findings, command[0]), nl=False)
-    if status != 0:
-        return status
-    bad = fail_on != "never" and any(one.level >= SEVERITIES.index(fail_on) for one in findings)
-    return 1 if bad else 0
-
-
 def _check_gain(
-    runner: Runner, apply: str, budget_s: float, rounds: int, as_json: bool, report: Path | None
+    runner: Runner,
+    apply: str,
+    budget_s: float,
+    rounds: int,
+    json_to: Path | None,
+    report: Path | None,
 ) -> None:
     """Run the program with and without settings, in rounds; print the gain."""
     if report is not None:
@@ -167,7 +138,7 @@ def _check_gain(
         raise TailraceError(f"--rounds {rounds}: at least {LOOKS[0]} are needed", status=2)
     setting = named_setting(apply, runner)
     try:
-        with working("check") as tell:
+        with working("advise") as tell:
             gain = measure_gain(runner, setting, budget_s, time.monotonic, rounds, tell)
     except RunFailedError as error:
         raise TailraceError(f"program {runner.program}: {error}") from error
@@ -177,7 +148,9 @@ def _check_gain(
             f"--budget {budget_s:g}: too short for {LOOKS[0]} rounds of three runs ({made} were "
             "made)"
         )
-    typer.echo(json.dumps(gain_data(gain)) if as_json else gain_text(gain))
+    put_json(json_to, json.dumps(gain_data(gain)))
+    if not prints_json(json_to):
+        typer.echo(gain_text(gain))
     if report is not None:
         _write_gain(report, gain, runner)
 
@@ -186,7 +159,7 @@ def _write_gain(path: Path, gain: Gain, runner: Runner) -> None:
     """Record the program once, as it is; write its profile with the gain on top."""
     with ended_by_interrupts():  # matplotlib takes a second to load: only here
         from tailrace.report.gain import render_gain  # noqa: PLC0415
-    with records_folder("check") as folder:
+    with records_folder("advise") as folder:
         program = str(runner.program)
         run_recorded(runner.ranks, program, runner.arguments, folder, output=sys.stderr)
         records = read_records(folder)
