@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas
 import xarray
 from mpi4py import MPI
 
@@ -22,6 +25,7 @@ from tailrace.together import require_comm, together
 from tailrace.xarray_files import FileOnRank0
 
 Sizes = Mapping[str, int]
+_MAX_DIMS = 5  # of a layout
 
 
 def _part(
@@ -81,58 +85,194 @@ def _check(ds: Any, layout: tailrace.Layout, names: list[str], rank: int) -> dic
             )
         sizes[name] = layout.extents[d]
     for name, variable in ds.variables.items():
-        if variable.dtype.kind not in "fiucb" and variable.ndim > 0 and name not in ds.dims:
-            raise InvalidInput(f"variable '{name}': items of {variable.dtype}; needs numbers")
+        if not isinstance(name, str):
+            raise InvalidInput(f"variable {name!r}: files have names that are texts")
+        if isinstance(ds.indexes.get(name), pandas.MultiIndex):
+            raise InvalidInput(f"variable '{name}': is a MultiIndex; use ds.reset_index")
+        if variable.dtype.kind not in "fiucbOUSTMm":
+            raise InvalidInput(
+                f"variable '{name}': items of {variable.dtype}; needs numbers, texts or times"
+            )
+        if variable.ndim > _MAX_DIMS:
+            raise InvalidInput(
+                f"variable '{name}': has {variable.ndim} dimensions; files have up to {_MAX_DIMS}"
+            )
     return sizes
 
 
-def _coordinates(
-    ds: Any, layout: tailrace.Layout, names: list[str], comm: Any
-) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """Return the whole coordinates of dimensions: values and attributes, as a file has them."""
-    wanted = together(
-        comm,
-        lambda: [str(n) for n in ds.dims if n in ds.coords and ds[n].dims == (n,)],
-        same=True,
+@dataclass
+class _Encoded:
+    """A variable as a file has it: numbers or texts, and attributes."""
+
+    dims: tuple[str, ...]
+    values: Any
+    attributes: dict[str, Any]
+    whole: bool  # each rank has all of it
+
+    def is_text(self) -> bool:
+        return bool(self.values.dtype.kind in "OS")
+
+
+def _is_whole(ds: Any, name: str) -> bool:
+    """Whether every rank gets all of a variable: coordinates of dimensions, texts, objects."""
+    variable = ds.variables[name]
+    return bool(variable.dims in ((), (name,)) or variable.dtype.kind in "OUST")
+
+
+def _encode(
+    ds: Any, layout: tailrace.Layout, names: list[str], sizes: Sizes, comm: Any
+) -> tuple[dict[str, _Encoded], dict[str, Any]]:
+    """Return all variables, and the attributes of the file, as xarray writes them."""
+
+    def named() -> tuple[dict[str, Any], dict[str, Any]]:
+        # CF: data variables name their coordinates that are no dimensions.
+        variables, attributes = xarray.conventions.encode_dataset_coordinates(ds)
+        return dict(variables), dict(attributes)
+
+    variables, attributes = together(comm, named)
+    listed = together(
+        comm, lambda: [(n, v.dims, _is_whole(ds, n)) for n, v in variables.items()], same=True
     )
-    parts = {name: comm.allgather(ds[name].values) for name in wanted if name in names}
-    return together(comm, lambda: _encoded(ds, layout, names, wanted, parts))  # type: ignore[no-any-return]
+    found: dict[str, _Encoded] = {}
+    for name, _, is_whole in listed:
+        variable = variables[name]
+        if is_whole:
+            parts = comm.allgather(variable.values) if set(variable.dims) & set(names) else None
+            joined = partial(_encode_whole, name, variable, parts, layout, names, sizes)
+            found[name] = together(comm, joined)
+        elif variable.dtype.kind in "Mm":
+            found[name] = _encode_times(name, variable, comm)
+        else:
+            found[name] = together(comm, partial(_encode_numbers, name, variable))
+    return found, _named(attributes)
 
 
-def _encoded(
-    ds: Any, layout: tailrace.Layout, names: list[str], wanted: list[str], parts: dict[str, Any]
-) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """Return `wanted` coordinates, those of the layout's axes joined from the ranks' `parts`."""
-    found: dict[str, tuple[Any, dict[str, Any]]] = {}
-    for name in wanted:
-        values = ds[name].values
-        if name in names:
-            axis = names.index(name)
-            starts = [layout.box(rank).start[axis] for rank in range(layout.num_ranks)]
-            by_start = {s: p for s, p in zip(starts, parts[name], strict=True) if len(p)}
-            values = np.concatenate([by_start[s] for s in sorted(by_start)])
-        found[name] = _as_written((name,), values, ds[name].attrs, f"coordinate '{name}'")
-    return found
+def _encode_numbers(name: str, variable: Any) -> _Encoded:
+    encoded = xarray.conventions.encode_cf_variable(variable, name=name)
+    values = _safe(np.asarray(encoded.values), variable)
+    return _Encoded(_texts_of(encoded.dims), values, _named(encoded.attrs), False)
 
 
-def _as_written(
-    dims: tuple[str, ...], values: Any, attributes: Mapping[Any, Any], what: str
-) -> tuple[Any, dict[str, Any]]:
-    """Return values and attributes as a file has them: numbers, where these were times or bool."""
+def _safe(values: Any, variable: Any) -> Any:
+    """Return float16 as float32, unless asked for: the netCDF-4 library crashes as it reads it."""
+    if values.dtype.char != "e" or "dtype" in variable.encoding:
+        return values
+    return values.astype(np.float32)
+
+
+def _texts_of(names: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in names)
+
+
+def _named(attributes: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(key): value for key, value in attributes.items()}
+
+
+def _encode_whole(
+    name: str, variable: Any, parts: Any, layout: tailrace.Layout, names: list[str], sizes: Sizes
+) -> _Encoded:
+    """Return a variable of which every rank has all items, joined from the ranks' `parts`."""
+    dims = _texts_of(variable.dims)
+    values = variable.values
+    if parts is not None:
+        kind = object if values.dtype.kind in "OUST" else np.result_type(*parts)
+        values = np.empty([sizes[dim] for dim in dims], kind)
+        for rank, part in enumerate(parts):
+            values[_box(layout, names, dims, sizes, rank)[0].slices] = part
     encoded = xarray.conventions.encode_cf_variable(
-        xarray.Variable(dims, values, dict(attributes)), name=what
+        xarray.Variable(dims, values, dict(variable.attrs), dict(variable.encoding)), name=name
     )
-    if encoded.dtype.kind not in "fiuc":
-        raise InvalidInput(f"{what}: of {encoded.dtype}; needs numbers or times")
-    return _native(encoded.values), {str(key): value for key, value in encoded.attrs.items()}
+    attributes = _named(encoded.attrs)
+    values = _safe(_typed(np.asarray(encoded.values), name), variable)
+    if values.dtype.kind == "O" and variable.encoding.get("dtype") in ("S1", np.dtype("S1")):
+        words = variable.encoding.get("_Encoding", "utf-8")
+        letters = [item.encode(words) for item in values.flat]
+        values = np.array(letters, "S").reshape(values.shape)
+        attributes.setdefault("_Encoding", words)
+    if values.dtype.kind == "S":  # single characters along one more axis, as netCDF has bytes
+        count = max(values.dtype.itemsize, 1)
+        dims = (*dims, str(variable.encoding.get("char_dim_name", f"string{count}")))
+        values = np.frombuffer(values.tobytes(), "S1").reshape((*values.shape, count))
+    return _Encoded(dims, values, attributes, True)
 
 
-def _native(values: Any) -> Any:
-    """Return numbers in this machine's byte order, those of 16 bits as float32."""
-    values = np.asarray(values)
-    if values.dtype == np.float16:
-        return values.astype(np.float32)
-    return values.astype(values.dtype.newbyteorder("="), copy=False)
+def _typed(values: Any, name: str) -> Any:
+    """Return numbers, an array of `str`, or bytes; what is missing among texts is ""."""
+    if values.dtype.kind in "fiucbS":
+        return values
+    missing = pandas.isnull(values)
+    present = values[~missing].tolist()
+    if (
+        values.dtype.kind in "UT"
+        or values.size == 0
+        or (present and all(isinstance(item, str) for item in present))
+    ):
+        made = np.full(values.shape, "", object)
+        made[~missing] = present
+        return made
+    if present and all(isinstance(item, bytes) for item in present):
+        made = np.full(values.shape, b"", object)
+        made[~missing] = present
+        return made.astype("S")
+    kinds = (bool, int, float, complex, np.number, np.bool_)
+    if not all(isinstance(item, kinds) for item in present):
+        odd = next(item for item in present if not isinstance(item, (*kinds, str)))
+        raise InvalidInput(f"variable '{name}': {odd!r} is no text, number or time")
+    if not missing.any():
+        return np.array(present).reshape(values.shape)
+    made = np.full(values.shape, np.nan, np.result_type(np.array(present), float))
+    made[~missing] = present
+    return made
+
+
+_UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+
+
+def _encode_times(name: str, variable: Any, comm: Any) -> _Encoded:
+    """Return times as numbers: in the units of their `encoding`, if the ranks' values all fit."""
+    if "units" in variable.encoding:
+        encoded = together(comm, partial(_encode_numbers, name, variable))
+        told = comm.allgather((encoded.attributes, encoded.values.dtype))
+        if all(attributes == told[0][0] for attributes, _ in told):
+            encoded.values = encoded.values.astype(np.result_type(*(dtype for _, dtype in told)))
+            return encoded  # type: ignore[no-any-return]
+    return _encode_exactly(name, variable, comm)
+
+
+def _encode_exactly(name: str, variable: Any, comm: Any) -> _Encoded:
+    """Return times as whole numbers: dates of the longest unit that all ranks' are multiples of."""
+    values = np.asarray(variable.values)
+    kind, units = values.dtype.kind, list(_UNITS)
+
+    def needed() -> tuple[int, bool]:
+        given = np.datetime_data(values.dtype)[0]
+        at = units.index(given) if given in units else 0
+        counts = values.astype(f"{kind}8[{units[at]}]").astype("int64")
+        absent = np.isnat(values)
+        while kind == "M" and at > 0 and not np.any(counts[~absent] % 1000):
+            at, counts = at - 1, counts // 1000
+        return at, bool(absent.any())
+
+    told = comm.allgather(together(comm, needed))
+    unit = units[max(at for at, _ in told)]
+
+    def encoded() -> _Encoded:
+        # xarray says by which attributes it knows them, whatever the values.
+        since = " since 1970-01-01" if kind == "M" else ""
+        sample = xarray.conventions.encode_cf_variable(
+            xarray.Variable(
+                (), np.zeros((), f"{kind}8[{unit}]"), dict(variable.attrs),
+                {"units": _UNITS[unit] + since, "dtype": "int64"},
+            ),
+            name=name,
+        )  # fmt: skip
+        attributes = _named(sample.attrs)
+        if any(absent for _, absent in told):
+            attributes["_FillValue"] = np.iinfo("int64").min
+        counts = values.astype(f"{kind}8[{unit}]").astype("int64")
+        return _Encoded(_texts_of(variable.dims), counts, attributes, False)
+
+    return together(comm, encoded)  # type: ignore[no-any-return]
 
 
 def write(
@@ -160,11 +300,10 @@ def write(
 
     given, names = together(comm, read)
     sizes = together(comm, lambda: _check(ds, given, names, comm.Get_rank()))
-    coordinates = _coordinates(ds, given, names, comm)
-    variables, attributes = together(
-        comm, lambda: _contents(ds, given, names, sizes, coordinates, comm.Get_rank())
+    encoded, attributes = _encode(ds, given, names, sizes, comm)
+    variables, coordinates = together(
+        comm, lambda: _contents(encoded, given, names, sizes, comm.Get_rank())
     )
-    coordinates.update(together(comm, lambda: _scalars(ds)))
     made = output if output is not None else tailrace.Output(comm, "none")
     try:
         made.write(path, variables, step=step, attributes=attributes, coordinates=coordinates)
@@ -183,37 +322,26 @@ def _for_ranks(layout: Any, comm: Any) -> tailrace.Layout:
 
 
 def _contents(
-    ds: Any, layout: tailrace.Layout, names: list[str], sizes: Sizes, coordinates: Any, rank: int
+    encoded: dict[str, _Encoded], layout: tailrace.Layout, names: list[str], sizes: Sizes, rank: int
 ) -> tuple[dict[str, tailrace.Variable], dict[str, Any]]:
-    """Return variables and attributes of the file."""
-    variables = {}
-    for name, variable in ds.variables.items():
-        if name in coordinates or variable.ndim == 0:
+    """Return variables, and what every rank gives alike: coordinates, single items, texts."""
+    variables: dict[str, tailrace.Variable] = {}
+    coordinates: dict[str, Any] = {}
+    used = {dim for one in encoded.values() for dim in one.dims}
+    for name, one in encoded.items():
+        # As netCDF calls a variable that has the name of a dimension, but is not along it.
+        stored = name if name not in used or one.dims[:1] == (name,) else f"_nc4_non_coord_{name}"
+        if one.dims in ((), (name,)) or one.is_text():
+            coordinates[stored] = (one.dims, one.values, one.attributes)
             continue
-        axes = [str(dim) for dim in variable.dims]
-        mine = _box(layout, names, axes, sizes, rank)[1]
-        values = _native(variable.values)
-        attributes = {str(key): value for key, value in variable.attrs.items()}
-        if values.dtype == bool:
-            values, attributes = values.view("int8"), {**attributes, "dtype": "bool"}
-        variables[str(name)] = tailrace.Variable(
+        box, mine = _box(layout, names, one.dims, sizes, rank)
+        values = one.values[box.slices] if one.whole else one.values
+        variables[stored] = tailrace.Variable(
             values if mine else values.reshape(-1)[:0],
-            _layout_of(layout, names, axes, sizes, writing=True), axes, attributes,
+            _layout_of(layout, names, one.dims, sizes, writing=True), list(one.dims),
+            one.attributes,
         )  # fmt: skip
-    attributes = {str(key): value for key, value in ds.attrs.items()}
-    others = [str(name) for name in ds.coords if name not in coordinates]
-    if others:
-        attributes["coordinates"] = " ".join(others)
-    return variables, attributes
-
-
-def _scalars(ds: Any) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """Return the variables and coordinates without a dimension."""
-    return {
-        str(name): _as_written((), variable.values, variable.attrs, f"variable '{name}'")
-        for name, variable in ds.variables.items()
-        if variable.ndim == 0
-    }
+    return variables, coordinates
 
 
 def _single(ds: Any, comm: Any) -> tuple[tailrace.Layout, list[str]]:

@@ -21,8 +21,7 @@ std::vector<Coordinate> coordinates_of(const Grid& grid) {
   for (int d = 2; d >= 0; --d) {
     Coordinate axis;
     axis.name = std::string(1, "zyx"[d]);
-    axis.attributes = {{"axis", std::string(1, "ZYX"[d])},
-                       {"long_name", "centre of the cell along " + axis.name},
+    axis.attributes = {{"long_name", "centre of the cell along " + axis.name},
                        {"units", std::string("m")}};
     for (std::ptrdiff_t i = 0; i < grid.axis(d).num_cells(); ++i) {
       axis.values.push_back(grid.axis(d).centre(i));
@@ -145,9 +144,7 @@ void write_field_file(app::FileSeries& series, const Grid& grid, const std::stri
   contents.coordinates = coordinates_of(grid);
   contents.coordinates.push_back({"time",
                                   {clock.time},
-                                  {{"axis", std::string("T")},
-                                   {"standard_name", std::string("time")},
-                                   {"long_name", std::string("time since the start of the run")},
+                                  {{"long_name", std::string("time since the start of the run")},
                                    {"units", std::string("s")}}});
   for (const auto& field : fields) {
     contents.variables.push_back(variable_of(field, grid.layout()));
@@ -155,6 +152,7 @@ void write_field_file(app::FileSeries& series, const Grid& grid, const std::stri
   contents.attributes = {{"step", clock.step},
                          {"time", clock.time},
                          {"title", title},
+                         {"history", std::string("written by tailrace-groundwater")},
                          {"Conventions", std::string("CF-1.11")}};
   series.write(contents);
 }

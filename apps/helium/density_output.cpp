@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "density_output.hpp"
 
+#include <fmt/format.h>
+
 namespace tailrace::helium {
+namespace {
+
+constexpr const char* bohr = "5.29177210903e-11 m";  // in the words of UDUNITS (CODATA 2018)
+
+}  // namespace
 
 DensityOutput::DensityOutput(const Hamiltonian& hamiltonian, const Case& values,
                              const std::string& folder, Session& session)
@@ -43,11 +50,22 @@ void DensityOutput::write(const Observer& observer, const Wave& wave, std::int64
   observer.density(wave, density_);
   FileContents file;
   file.step = step;
-  const Attributes unit{{"units", std::string("bohr")}};
-  file.coordinates = {{"r1", radii_, unit}, {"r2", radii_, unit}};
+  const auto radius = [&](const char* name, const char* electron) {
+    return Coordinate{name,
+                      radii_,
+                      {{"long_name", fmt::format("distance of the {} electron", electron)},
+                       {"units", std::string(bohr)}}};
+  };
+  file.coordinates = {radius("r1", "first"), radius("r2", "second")};
   file.variables.emplace_back("density", ItemType::float64, std::vector<std::string>{"r1", "r2"},
-                              &*layout_, memory_, density_.data());
-  file.attributes = {{"step", step}, {"time", time}};
+                              &*layout_, memory_, density_.data(),
+                              Attributes{{"long_name", std::string("density of probability")},
+                                         {"units", fmt::format("({})-2", bohr)}});
+  file.attributes = {{"step", step},
+                     {"time", time},
+                     {"title", std::string("helium: density of the two distances")},
+                     {"history", std::string("written by tailrace-helium")},
+                     {"Conventions", std::string("CF-1.11")}};
   files_.write(file);
 }
 

@@ -32,11 +32,11 @@ void narrow_in_place(void* data, std::size_t count) {
 }
 
 // As CF has it. Numbers are in the units of the case, which are nobody's: "1".
-Coordinate axis(const char* name, const char* letter, std::ptrdiff_t points, double length) {
+// CF gives the attribute `axis` to axes on the Earth, and to times with a date: these are neither.
+Coordinate axis(const char* name, std::ptrdiff_t points, double length) {
   Coordinate out;
   out.name = name;
-  out.attributes = {{"axis", std::string(letter)},
-                    {"long_name", fmt::format("position along {}", name)},
+  out.attributes = {{"long_name", fmt::format("position along {}", name)},
                     {"units", std::string("1")}};
   for (std::ptrdiff_t i = 0; i < points; ++i) {
     out.values.push_back(length * static_cast<double>(i) / static_cast<double>(points));
@@ -49,9 +49,7 @@ Coordinate time_axis() {
   Coordinate out;
   out.name = "time";
   out.values = {0.0};
-  out.attributes = {{"axis", std::string("T")},
-                    {"standard_name", std::string("time")},
-                    {"long_name", std::string("time since the start of the flow")},
+  out.attributes = {{"long_name", std::string("time since the start of the flow")},
                     {"units", std::string("1")}};
   return out;
 }
@@ -83,9 +81,9 @@ FieldOutput<Real>::FieldOutput(Session& session, const Case& values, NavierStoke
     spacing_[d] = options.lengths[d] / static_cast<double>(extents_[d]);
   }
   narrow_ = std::is_same_v<Real, double> && values.output.precision == "single";
-  contents_.coordinates = {axis("x", "X", extents_[2], options.lengths[2]),
-                           axis("y", "Y", extents_[1], options.lengths[1]),
-                           axis("z", "Z", extents_[0], options.lengths[0]), time_axis()};
+  contents_.coordinates = {axis("x", extents_[2], options.lengths[2]),
+                           axis("y", extents_[1], options.lengths[1]),
+                           axis("z", extents_[0], options.lengths[0]), time_axis()};
   const Memory memory = Memory::dense(layout_->boxes(comm_->rank()));
   for (std::size_t f = 0; f < 3 + options.scalars.size(); ++f) {
     const std::string name =
@@ -93,11 +91,10 @@ FieldOutput<Real>::FieldOutput(Session& session, const Case& values, NavierStoke
     captures_.push_back(nullptr);
     if (contains(values.output.fields, f < 3 ? name : "scalars")) add_field(name, memory);
   }
-  contents_.attributes = {{"step", std::int64_t{0}},
-                          {"time", 0.0},
-                          {"title", values.about.name},
-                          {"viscosity", options.viscosity},
-                          {"Conventions", std::string("CF-1.11")}};
+  contents_.attributes = {
+      {"step", std::int64_t{0}},        {"time", 0.0},
+      {"title", values.about.name},     {"history", std::string("written by tailrace-turbulence")},
+      {"viscosity", options.viscosity}, {"Conventions", std::string("CF-1.11")}};
 }
 
 /// Makes room for one more field of the files; the solver fills it.

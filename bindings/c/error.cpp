@@ -126,7 +126,8 @@ static_assert(static_cast<int>(ItemType::float32) == TAILRACE_FLOAT32 &&
               static_cast<int>(ItemType::uint64) == TAILRACE_UINT64 &&
               static_cast<int>(ItemType::complex64) == TAILRACE_COMPLEX64 &&
               static_cast<int>(ItemType::complex128) == TAILRACE_COMPLEX128 &&
-              TAILRACE_COMPLEX128 == num_item_types - 1);
+              static_cast<int>(ItemType::float16) == TAILRACE_FLOAT16 &&
+              TAILRACE_FLOAT16 == num_item_types - 1);
 
 }  // namespace tailrace::c
 

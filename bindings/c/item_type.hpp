@@ -5,7 +5,7 @@
 
 namespace tailrace::c {
 
-inline constexpr int num_item_types = 12;
+inline constexpr int num_item_types = 13;
 
 /// The type that a constant of C stands for. Throws `Errc::invalid_input`. Local.
 ItemType item_type_of(int type);

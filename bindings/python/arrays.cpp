@@ -15,7 +15,7 @@ struct TypeName {
   ItemType type;
   const char* name;
 };
-constexpr std::array<TypeName, 12> type_names{{
+constexpr std::array<TypeName, 13> type_names{{
     {ItemType::float32, "float32"},
     {ItemType::float64, "float64"},
     {ItemType::int32, "int32"},
@@ -28,9 +28,10 @@ constexpr std::array<TypeName, 12> type_names{{
     {ItemType::uint64, "uint64"},
     {ItemType::complex64, "complex64"},
     {ItemType::complex128, "complex128"},
+    {ItemType::float16, "float16"},
 }};
 constexpr const char* known_types =
-    "float32, float64, complex64, complex128, int8 to int64, uint8 to uint64";
+    "float16, float32, float64, complex64, complex128, int8 to int64, uint8 to uint64";
 
 std::optional<ItemType> type_named(const std::string& name) {
   for (const auto& entry : type_names) {
@@ -42,6 +43,7 @@ std::optional<ItemType> type_named(const std::string& name) {
 /// From a format of the buffer protocol (module struct).
 std::optional<ItemType> type_of_format(std::string_view format, std::ptrdiff_t bytes) {
   if (!format.empty() && (format[0] == '@' || format[0] == '=')) format.remove_prefix(1);
+  if (format == "e") return ItemType::float16;
   if (format == "f") return ItemType::float32;
   if (format == "d") return ItemType::float64;
   if (format == "Zf") return ItemType::complex64;

@@ -33,7 +33,8 @@ static void travel(Bytes& bytes, OutputOptions& options) {
 
 template <class Bytes>
 static void travel(Bytes& bytes, Coordinate& coordinate) {
-  bytes(coordinate.name, coordinate.values, coordinate.attributes, coordinate.typed);
+  bytes(coordinate.name, coordinate.values, coordinate.attributes, coordinate.typed,
+        coordinate.dims, coordinate.extents, coordinate.characters);
 }
 
 namespace server {

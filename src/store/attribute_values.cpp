@@ -8,10 +8,12 @@
 #include <type_traits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/bytes.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
+#include "tailrace/box.hpp"
 
 namespace tailrace {
 namespace store {
@@ -51,7 +53,18 @@ bool is_reserved(std::string_view name) {
   return std::ranges::find(reserved_names, name) != reserved_names.end();
 }
 
+bool is_axis(const Coordinate& coordinate) {
+  if (!coordinate.dims.empty()) {
+    return coordinate.dims.size() == 1 && coordinate.dims.front() == coordinate.name;
+  }
+  return !coordinate.typed || is_list(*coordinate.typed);
+}
+
 CoordinateView view_of(const Coordinate& coordinate) {
+  if (!coordinate.dims.empty() && !is_axis(coordinate)) {
+    refuse_input("coordinate {} lies along other axes ({}); here it needs its own", coordinate.name,
+                 fmt::join(coordinate.dims, ", "));
+  }
   if (!coordinate.typed) {
     return {ItemType::float64, false, std::ssize(coordinate.values),
             reinterpret_cast<const std::byte*>(coordinate.values.data())};
@@ -69,6 +82,78 @@ CoordinateView view_of(const Coordinate& coordinate) {
     refuse_input("coordinate {} holds texts or truth values; it needs numbers", coordinate.name);
   }
   return view;
+}
+
+namespace {
+
+/// Numbers, or texts, and how many.
+CoordinateArray items_of(const Coordinate& coordinate) {
+  CoordinateArray array;
+  const auto* text = coordinate.typed ? std::get_if<std::string>(&*coordinate.typed) : nullptr;
+  const auto* texts =
+      coordinate.typed ? std::get_if<std::vector<std::string>>(&*coordinate.typed) : nullptr;
+  if (text != nullptr) array.texts = {text, 1};
+  if (texts != nullptr) array.texts = *texts;
+  array.count = std::ssize(array.texts);
+  if (text != nullptr || texts != nullptr) {
+    array.characters = coordinate.characters;
+    for (const auto& one : array.texts) {
+      if (coordinate.characters && one.size() <= 1) continue;
+      if (coordinate.characters) {
+        refuse_input("coordinate {}: \"{}\" is no single byte", coordinate.name, shown(one));
+      }
+      if (one.find('\0') == std::string::npos) continue;
+      refuse_input("coordinate {}: a text has a zero byte, where HDF5 would end it",
+                   coordinate.name);
+    }
+    return array;
+  }
+  if (!coordinate.typed) {
+    array.type = ItemType::float64;
+    array.count = std::ssize(coordinate.values);
+    array.data = reinterpret_cast<const std::byte*>(coordinate.values.data());
+    return array;
+  }
+  with_numbers(*coordinate.typed, [&](ItemType type, const std::byte* data, std::ptrdiff_t count) {
+    array.type = type;
+    array.count = count;
+    array.data = data;
+  });
+  if (!array.type) {
+    refuse_input("coordinate {} holds truth values; it needs numbers or texts", coordinate.name);
+  }
+  return array;
+}
+
+}  // namespace
+
+CoordinateArray array_of(const Coordinate& coordinate) {
+  if (coordinate.typed && !coordinate.values.empty()) {
+    refuse_input("coordinate {} has both `values` and `typed`; give one of them", coordinate.name);
+  }
+  auto array = items_of(coordinate);
+  const bool list = !coordinate.typed || is_list(*coordinate.typed);
+  if (coordinate.dims.empty()) {
+    if (!coordinate.extents.empty()) {
+      refuse_input("coordinate {} has extents, but no names of its axes", coordinate.name);
+    }
+    if (list) array.dims = {coordinate.name};
+    if (list) array.extents = {array.count};
+    return array;
+  }
+  array.dims = coordinate.dims;
+  array.extents = coordinate.extents;
+  if (array.extents.empty() && array.dims.size() == 1) array.extents = {array.count};
+  std::ptrdiff_t items = 1;
+  for (const auto extent : array.extents) items *= extent;
+  if (!list || array.extents.size() != array.dims.size() || items != array.count ||
+      array.dims.size() > max_dims ||
+      std::ranges::any_of(array.extents, [](auto extent) { return extent < 0; })) {
+    refuse_input("coordinate {}: {} items do not lie along the axes {} of {} items",
+                 coordinate.name, array.count, fmt::join(array.dims, ", "),
+                 fmt::join(array.extents, " x "));
+  }
+  return array;
 }
 
 std::vector<double> doubles_of(const Coordinate& coordinate) {
@@ -131,7 +216,11 @@ AttributeValue converted(const std::string& array, const std::string& name,
   return *std::move(made);
 }
 
-ItemType type_of(const Coordinate& coordinate) { return store::view_of(coordinate).type; }
+ItemType type_of(const Coordinate& coordinate) {
+  const auto array = store::array_of(coordinate);
+  if (!array.type) refuse_input("coordinate {} holds texts; it needs numbers", coordinate.name);
+  return *array.type;
+}
 
 namespace store {
 
@@ -249,6 +338,11 @@ std::uint64_t digest_of(const Coordinate& coordinate) {
   auto digest = std::hash<std::string>{}(coordinate.name);
   digest = add_to_digest(digest, digest_of_bytes(std::as_bytes(std::span(coordinate.values))));
   digest = add_to_digest(digest, coordinate.typed ? digest_of(*coordinate.typed) : 0);
+  for (const auto& dim : coordinate.dims) {
+    digest = add_to_digest(digest, std::hash<std::string>{}(dim));
+  }
+  digest = add_to_digest(digest, digest_of_bytes(std::as_bytes(std::span(coordinate.extents))));
+  digest = add_to_digest(digest, coordinate.characters ? 1 : 0);
   return add_to_digest(digest, digest_of(coordinate.attributes));
 }
 
@@ -260,6 +354,10 @@ bool same_attributes(const Attributes& one, const Attributes& other) {
 
 bool same_values(const Coordinate& one, const Coordinate& other) {
   if (one.typed.has_value() != other.typed.has_value()) return false;
+  if (one.dims != other.dims || one.extents != other.extents ||
+      one.characters != other.characters) {
+    return false;
+  }
   if (one.typed && !same_value(*one.typed, *other.typed)) return false;
   return same_bytes(std::as_bytes(std::span(one.values)), std::as_bytes(std::span(other.values)));
 }
@@ -282,8 +380,12 @@ std::string describe(const AttributeValue& value) {
         } else if constexpr (ComplexItem<Item>) {
           return fmt::format("{}{:+}i ({})", held.real(), held.imag(), kind);
         } else {
-          if (held != held) return fmt::format("{} ({}, {})", held, kind, digest);
-          return fmt::format("{} ({})", held, kind);
+          if constexpr (std::is_same_v<Item, Half>) {
+            return fmt::format("{} ({}, bits {:04x})", static_cast<float>(held), kind, held.bits);
+          } else {
+            if (held != held) return fmt::format("{} ({}, {})", held, kind, digest);
+            return fmt::format("{} ({})", held, kind);
+          }
         }
       },
       value);

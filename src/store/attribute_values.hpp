@@ -26,12 +26,29 @@ struct CoordinateView {
   std::ptrdiff_t count = 0;
   const std::byte* data = nullptr;
 };
-/// Throws `Errc::invalid_input` that names the coordinate if it holds no numbers, or two lists.
-/// Local.
+/// Throws `Errc::invalid_input` that names the coordinate if it holds no numbers, or two lists, or
+/// lies along other axes than its own. Local.
 CoordinateView view_of(const Coordinate& coordinate);
 
+/// Any coordinate: numbers or texts, with its axes; refers to the coordinate.
+struct CoordinateArray {
+  std::optional<ItemType> type;  ///< of numbers; nothing: texts
+  std::ptrdiff_t count = 0;
+  const std::byte* data = nullptr;  ///< of numbers
+  std::span<const std::string> texts = {};
+  bool characters = false;                   ///< texts are single bytes
+  std::vector<std::string> dims = {};        ///< none: one item without an axis
+  std::vector<std::ptrdiff_t> extents = {};  ///< as many as `dims`
+};
+/// Throws `Errc::invalid_input` that names the coordinate if it cannot be an array of a file: truth
+/// values, texts with zero bytes, two lists, axes that do not fit the list. Local.
+CoordinateArray array_of(const Coordinate& coordinate);
+
+/// Whether the coordinate lies along the axis that has its name. Local.
+bool is_axis(const Coordinate& coordinate);
+
 /// The values of a coordinate as numbers to compute with. Throws `Errc::invalid_input` if they are
-/// complex. Local.
+/// complex or texts. Local.
 std::vector<double> doubles_of(const Coordinate& coordinate);
 
 /// The number that `value` is, or its only item; nothing for text, complex numbers and lists.

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,14 +48,14 @@ void check_name(const std::string& name, std::set<std::string>& taken) {
 }
 
 // Names of dimensions are names of datasets in the root group, and HDF5 keeps some for itself.
-void check_dimension(const std::string& name, const std::string& variable) {
+void check_dimension(const std::string& name, const std::string& array) {
   const bool plain = !name.empty() && name != "." && name != ".." &&
                      name.find_first_of(std::string("/\n\0", 3)) == std::string::npos;
   if (plain && name != "tailrace" && !is_reserved(name)) return;
   refuse_input(
-      "variable {}: \"{}\" cannot name a dimension: it is empty, has a slash, a line end or a zero "
+      "{}: \"{}\" cannot name a dimension: it is empty, has a slash, a line end or a zero "
       "byte, or HDF5, netCDF or this library use it themselves",
-      variable, shown(name));
+      array, shown(name));
 }
 
 // No array may be a group, either.
@@ -85,9 +86,14 @@ void check_dimensions(const FileContents& contents,
         variable.name);
   }
   for (const auto& coordinate : contents.coordinates) {
-    if (!view_of(coordinate).scalar || !dims.contains(coordinate.name)) continue;
-    refuse_input("\"{}\" is a dimension, and a coordinate without one: give a list",
-                 coordinate.name);
+    if (is_axis(coordinate) || !dims.contains(coordinate.name)) continue;
+    if (!coordinate.dims.empty() && coordinate.dims.front() == coordinate.name) continue;
+    if (coordinate.dims.empty()) {
+      refuse_input("\"{}\" is a dimension, and a coordinate without one: give a list",
+                   coordinate.name);
+    }
+    refuse_input("\"{}\" is a dimension, and a coordinate along others ({})", coordinate.name,
+                 fmt::join(coordinate.dims, ", "));
   }
   const auto lies_in = [&](const std::string& array, const std::string& name) {
     return array.starts_with(name) && array.size() > name.size() && array[name.size()] == '/';
@@ -124,7 +130,12 @@ class DefaultDims {
     std::map<std::string, std::ptrdiff_t> coordinates;
     std::set<std::pair<std::string, std::ptrdiff_t>> wanted;
     for (const auto& coordinate : contents.coordinates) {
-      if (coordinate.typed && !is_list(*coordinate.typed)) {
+      for (std::size_t d = 0; d < coordinate.dims.size() && !is_axis(coordinate); ++d) {
+        if (coordinate.extents.size() == coordinate.dims.size()) {
+          coordinates[coordinate.dims[d]] = coordinate.extents[d];
+        }
+      }
+      if (!is_axis(coordinate)) {
         taken_.insert(coordinate.name);
       } else {
         coordinates[coordinate.name] =
@@ -185,6 +196,9 @@ void keep(Coordinate& kept, const Coordinate& given) {
   if (!same_values(kept, given)) {
     kept.values = given.values;
     kept.typed = given.typed;
+    kept.dims = given.dims;
+    kept.extents = given.extents;
+    kept.characters = given.characters;
   }
   kept.name = given.name;
   keep(kept.attributes, given.attributes);
@@ -279,8 +293,18 @@ void check_memory(const Variable& variable, int rank) {
   }
 }
 
-void check_variable(const Variable& variable, int rank, int num_ranks,
-                    std::map<std::string, std::ptrdiff_t>& dims) {
+using Extents = std::map<std::string, std::ptrdiff_t>;
+
+/// Adds an axis of `array` ("variable u") to the dimensions of the file.
+void add_dimension(const std::string& name, std::ptrdiff_t extent, const std::string& array,
+                   Extents& dims) {
+  check_dimension(name, array);
+  const auto known = dims.emplace(name, extent).first->second;
+  if (known == extent) return;
+  refuse_input("dimension {} has {} items in {}, and {} elsewhere", name, extent, array, known);
+}
+
+void check_variable(const Variable& variable, int rank, int num_ranks, Extents& dims) {
   if (variable.layout == nullptr) refuse_input("variable {} has no layout", variable.name);
   if (variable.layout->num_ranks() != num_ranks) {
     refuse_input("variable {}: its layout is for {} ranks, the output has {}", variable.name,
@@ -291,13 +315,8 @@ void check_variable(const Variable& variable, int rank, int num_ranks,
                  variable.layout->num_dims());
   }
   for (std::size_t d = 0; d < variable.dims.size(); ++d) {
-    check_dimension(variable.dims[d], variable.name);
-    const auto extent = variable.layout->global_extents()[d];
-    const auto known = dims.emplace(variable.dims[d], extent).first->second;
-    if (known != extent) {
-      refuse_input("dimension {} has {} items in variable {}, and {} elsewhere", variable.dims[d],
-                   extent, variable.name, known);
-    }
+    add_dimension(variable.dims[d], variable.layout->global_extents()[d],
+                  "variable " + variable.name, dims);
   }
   check_memory(variable, rank);
 }
@@ -341,17 +360,28 @@ std::optional<Error> check_contents(const FileContents& contents, int rank, int 
   if (contents.fault) return contents.fault;
   try {
     std::set<std::string> taken;
-    std::map<std::string, std::ptrdiff_t> dims;
+    Extents dims;
+    std::vector<std::tuple<const Coordinate*, std::string, std::ptrdiff_t>> along_others;
     for (const auto& coordinate : contents.coordinates) {
       check_name(coordinate.name, taken);
-      const auto values = view_of(coordinate);
-      if (!values.scalar) dims[coordinate.name] = values.count;
-      check_attributes("coordinate " + coordinate.name, coordinate.attributes, values.type);
+      const auto array = array_of(coordinate);
+      const auto of = "coordinate " + coordinate.name;
+      if (is_axis(coordinate)) {
+        dims[coordinate.name] = array.count;
+      } else {
+        for (std::size_t d = 0; d < array.dims.size(); ++d) {
+          along_others.emplace_back(&coordinate, array.dims[d], array.extents[d]);
+        }
+      }
+      check_attributes(of, coordinate.attributes, array.type);
     }
     for (const auto& variable : contents.variables) {
       check_name(variable.name, taken);
       check_variable(variable, rank, num_ranks, dims);
       check_attributes("variable " + variable.name, variable.attributes, variable.type);
+    }
+    for (const auto& [coordinate, name, extent] : along_others) {
+      add_dimension(name, extent, "coordinate " + coordinate->name, dims);
     }
     check_dimensions(contents, dims);
     check_groups(contents, taken);
@@ -415,6 +445,9 @@ std::map<std::string, std::string> describe_details(const FileContents& contents
     const auto of = "coordinate " + coordinate.name;
     lines["the values of " + of] =
         coordinate.typed ? describe(*coordinate.typed) : describe(coordinate.values);
+    lines["the axes of " + of] =
+        fmt::format("{} ({}){}", fmt::join(coordinate.dims, ", "),
+                    fmt::join(coordinate.extents, " x "), coordinate.characters ? " of bytes" : "");
     add(of, coordinate.attributes);
   }
   for (const auto& variable : contents.variables) {

@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
-#include <hdf5_hl.h>
 
 #include "store/attribute_values.hpp"
+#include "store/dimension_scales.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/image_driver.hpp"
 #include "store/item_convert.hpp"
@@ -71,6 +70,7 @@ struct Space {
   std::vector<hsize_t> extents;
   hid_t type = H5T_NATIVE_DOUBLE;  // not owned
   std::optional<ItemBytes> fill = {};
+  bool any_length = false;  ///< of texts, for which HDF5 wants a fill value
 };
 
 Hdf5Handle creation_list(const Space& shape) {
@@ -78,7 +78,8 @@ Hdf5Handle creation_list(const Space& shape) {
   if (shape.fill) {
     check_hdf5(H5Pset_fill_value(create.id(), shape.type, shape.fill->data()), "set fill value");
   }
-  check_hdf5(H5Pset_fill_time(create.id(), H5D_FILL_TIME_NEVER), "set fill time");
+  const auto fill_time = shape.any_length ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER;
+  check_hdf5(H5Pset_fill_time(create.id(), fill_time), "set fill time");
   set_object_options(create.id());
   return create;
 }
@@ -173,55 +174,83 @@ Hdf5Handle create_virtual_dataset(hid_t parent, const std::string& name, const S
           H5Dclose, "create dataset " + name};
 }
 
-/// The dimensions of a file, by name: the datasets that are their scales.
-struct Scales {
-  struct Scale {
-    Hdf5Handle dataset;
-    std::int32_t number;  ///< in the order in which they were made
-  };
-  std::map<std::string, Scale> all;
-  /// Coordinates of more than one axis, which HDF5 gives no scales: their dimensions are noted by
-  /// numbers, as the netCDF-4 library does.
-  struct Wide {
-    std::string name;
-    std::vector<std::string> dims;
-  };
-  std::vector<Wide> wide;
-
-  hid_t add(const std::string& name, Hdf5Handle dataset) {
-    const auto number = static_cast<std::int32_t>(all.size());
-    return all.emplace(name, Scale{std::move(dataset), number}).first->second.dataset.id();
+// Small arrays, which HDF5 writes with the headers.
+Hdf5Handle write_coordinate(hid_t file, const Coordinate& coordinate,
+                            const CoordinateArray& array) {
+  const auto type = array.type         ? native_type(*array.type)
+                    : array.characters ? Hdf5Handle(H5Tcopy(H5T_C_S1), H5Tclose, "string type")
+                                       : texts_type();
+  std::optional<ItemBytes> fill;
+  if (array.type) fill = fill_item(coordinate.name, coordinate.attributes, *array.type);
+  auto dataset = create_dataset(file, coordinate.name,
+                                {{array.extents.begin(), array.extents.end()},
+                                 type.id(),
+                                 fill,
+                                 !array.type && !array.characters});
+  if (array.count == 0) return dataset;
+  std::vector<const char*> texts;
+  for (const auto& text : array.texts) texts.push_back(text.c_str());
+  const void* data = array.data;
+  std::string letters;
+  if (array.characters) {
+    for (const auto& text : array.texts) letters += text.empty() ? '\0' : text.front();
+    data = letters.data();
+  } else if (!array.type) {
+    data = texts.data();
   }
-};
+  check_hdf5(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data),
+             "write coordinate " + coordinate.name);
+  return dataset;
+}
 
-void add_coordinates(hid_t file, const FileContents& contents, Scales& scales) {
+void write_attributes_of(hid_t dataset, const Coordinate& coordinate,
+                         const CoordinateArray& array) {
+  if (!array.type) return write_attributes(dataset, coordinate.attributes);
+  write_array_attributes(dataset, coordinate.name, coordinate.attributes, *array.type);
+}
+
+bool names_first_axis(const Coordinate& coordinate) {
+  return is_axis(coordinate) ||
+         (!coordinate.dims.empty() && coordinate.dims.front() == coordinate.name);
+}
+
+// Those whose first axis has their name; they are the scale of it, unless `scales` is null.
+void add_axes(hid_t file, const FileContents& contents, DimensionScales* scales) {
   for (const auto& coordinate : contents.coordinates) {
-    const auto values = view_of(coordinate);
-    const auto type = native_type(values.type);
-    std::vector<hsize_t> extents;
-    if (!values.scalar) extents.push_back(static_cast<hsize_t>(values.count));
-    auto dataset = create_dataset(
-        file, coordinate.name,
-        {extents, type.id(), fill_item(coordinate.name, coordinate.attributes, values.type)});
-    if (values.count > 0) {
-      check_hdf5(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data),
-                 "write coordinate " + coordinate.name);
+    if (!names_first_axis(coordinate)) continue;
+    const auto array = array_of(coordinate);
+    auto dataset = write_coordinate(file, coordinate, array);
+    const hid_t id = dataset.id();
+    if (scales == nullptr) {
+      write_attributes_of(id, coordinate, array);
+      continue;
     }
-    if (contents.scales && !values.scalar) {
-      check_hdf5(H5DSset_scale(dataset.id(), coordinate.name.c_str()), "scale " + coordinate.name);
-    }
-    write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
-    if (!values.scalar) scales.add(coordinate.name, std::move(dataset));
+    scales->add(coordinate.name, std::move(dataset), coordinate.name);
+    if (array.dims.size() > 1) scales->number_axes(coordinate.name, array.dims);
+    write_attributes_of(id, coordinate, array);
   }
 }
 
 // A dimension without a coordinate, as the netCDF-4 library writes it.
-hid_t bare_scale(hid_t file, const std::string& name, hsize_t extent, Scales& scales) {
+void require_scale(hid_t file, const std::string& name, hsize_t extent, DimensionScales& scales) {
+  if (scales.find(name) != nullptr) return;
   auto dataset = create_dataset(file, name, {{extent}, H5T_IEEE_F32BE});
-  const auto text =
-      fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent);
-  check_hdf5(H5DSset_scale(dataset.id(), text.c_str()), "scale " + name);
-  return scales.add(name, std::move(dataset));
+  scales.add(name, std::move(dataset),
+             fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent));
+}
+
+// Those without an axis, or along others; and the dimensions that only coordinates have.
+void add_other_coordinates(hid_t file, const FileContents& contents, DimensionScales* scales) {
+  for (const auto& coordinate : contents.coordinates) {
+    const auto array = array_of(coordinate);
+    for (std::size_t d = 0; scales != nullptr && d < array.dims.size(); ++d) {
+      require_scale(file, array.dims[d], static_cast<hsize_t>(array.extents[d]), *scales);
+    }
+    if (names_first_axis(coordinate)) continue;
+    const auto dataset = write_coordinate(file, coordinate, array);
+    if (scales != nullptr) scales->attach(dataset.id(), array.dims);
+    write_attributes_of(dataset.id(), coordinate, array);
+  }
 }
 
 // The datasets whose space is still to be allocated, and where their offsets go.
@@ -243,30 +272,29 @@ bool is_scale(const Variable& variable) {
 }
 
 // `scales` is null if the file has none.
-Hdf5Handle add_variable(hid_t file, const Variable& variable, Hdf5Handle dataset, Scales* scales) {
+Hdf5Handle add_variable(hid_t file, const Variable& variable, Hdf5Handle dataset,
+                        DimensionScales* scales) {
   const auto extents = extents_of(variable);
   const bool scale = scales != nullptr && is_scale(variable);
   if (scale) {
-    check_hdf5(H5DSset_scale(dataset.id(), variable.name.c_str()), "scale " + variable.name);
-    scales->add(variable.name, {H5Dopen2(file, variable.name.c_str(), H5P_DEFAULT), H5Dclose,
-                                "open " + variable.name});
-    if (extents.size() > 1) scales->wide.push_back({variable.name, variable.dims});
+    scales->add(
+        variable.name,
+        {H5Dopen2(file, variable.name.c_str(), H5P_DEFAULT), H5Dclose, "open " + variable.name},
+        variable.name);
+    if (extents.size() > 1) scales->number_axes(variable.name, variable.dims);
   }
-  for (std::size_t d = scale ? 1 : 0; scales != nullptr && d < variable.dims.size(); ++d) {
-    const auto& name = variable.dims[d];
-    const auto found = scales->all.find(name);
-    const hid_t of_axis = found != scales->all.end() ? found->second.dataset.id()
-                                                     : bare_scale(file, name, extents[d], *scales);
-    if (scale) continue;
-    check_hdf5(H5DSattach_scale(dataset.id(), of_axis, static_cast<unsigned>(d)),
-               "attach dimension " + name);
+  if (scales != nullptr) {
+    for (std::size_t d = 0; d < variable.dims.size(); ++d) {
+      require_scale(file, variable.dims[d], extents[d], *scales);
+    }
+    if (!scale) scales->attach(dataset.id(), variable.dims);
   }
   write_array_attributes(dataset.id(), variable.name, variable.attributes, variable.type);
   return dataset;
 }
 
 void add_variables(hid_t file, const FileContents& contents, const ImageSetting& setting,
-                   Scales* scales, std::vector<Unplaced>& unplaced, FileImage& image) {
+                   DimensionScales* scales, std::vector<Unplaced>& unplaced, FileImage& image) {
   // Those that are scales first, as the others refer to them.
   std::vector<std::size_t> order(contents.variables.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -295,18 +323,6 @@ void add_variables(hid_t file, const FileContents& contents, const ImageSetting&
     unplaced.push_back(
         {add_variable(file, variable, create_dataset(file, variable.name, shape), scales),
          whole.num_items() * item_bytes(variable.type), &image.data_offsets[v]});
-  }
-}
-
-void number_dimensions(const Scales& scales) {
-  if (scales.wide.empty()) return;
-  for (const auto& [name, scale] : scales.all) {
-    write_attributes(scale.dataset.id(), {{"_Netcdf4Dimid", scale.number}});
-  }
-  for (const auto& [name, dims] : scales.wide) {
-    std::vector<std::int32_t> numbers;
-    for (const auto& dim : dims) numbers.push_back(scales.all.at(dim).number);
-    write_attributes(scales.all.at(name).dataset.id(), {{"_Netcdf4Coordinates", numbers}});
   }
 }
 
@@ -443,15 +459,16 @@ void build(const ImageSetting& setting, std::size_t num_datasets, FileImage& ima
 void build_image(const FileContents& contents, const ImageSetting& setting, FileImage& image) {
   build(setting, contents.variables.size(), image,
         [&](hid_t file, std::vector<Unplaced>& unplaced) {
-          Scales scales;
+          DimensionScales made;
+          auto* scales = contents.scales ? &made : nullptr;
           add_groups(file, contents);
-          add_coordinates(file, contents, scales);
+          add_axes(file, contents, scales);
           std::string names;
           for (const auto& variable : contents.variables) names += variable.name + "\n";
           add_tables(file, names, setting, unplaced, image);
-          add_variables(file, contents, setting, contents.scales ? &scales : nullptr, unplaced,
-                        image);
-          number_dimensions(scales);
+          add_variables(file, contents, setting, scales, unplaced, image);
+          add_other_coordinates(file, contents, scales);
+          made.finish();
           write_attributes(file, contents.attributes);
         });
 }

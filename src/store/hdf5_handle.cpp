@@ -185,6 +185,15 @@ Hdf5Handle complex_type(hid_t part) {
   return type;
 }
 
+// As h5py writes it: HDF5 has a name for it since 1.14 only.
+Hdf5Handle half_type() {
+  Hdf5Handle type(H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose, "copy a type");
+  check_hdf5(H5Tset_fields(type.id(), 15, 10, 5, 0, 10), "set the bits of half precision");
+  check_hdf5(H5Tset_size(type.id(), sizeof(Half)), "set the size of half precision");
+  check_hdf5(H5Tset_ebias(type.id(), 15), "set the bias of half precision");
+  return type;
+}
+
 }  // namespace
 
 Hdf5Handle native_type(ItemType type) {
@@ -213,8 +222,17 @@ Hdf5Handle native_type(ItemType type) {
       return complex_type(H5T_NATIVE_FLOAT);
     case ItemType::complex128:
       return complex_type(H5T_NATIVE_DOUBLE);
+    case ItemType::float16:
+      return half_type();
   }
   throw Error(Errc::internal, "unknown item type");
+}
+
+Hdf5Handle texts_type() {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
+  check_hdf5(H5Tset_size(type.id(), H5T_VARIABLE), "string size");
+  check_hdf5(H5Tset_cset(type.id(), H5T_CSET_UTF8), "string character set");
+  return type;
 }
 
 Hdf5Handle open_hdf5_file(const std::string& path) {
@@ -253,13 +271,6 @@ Hdf5Handle bool_type() {
   return type;
 }
 
-Hdf5Handle texts_type() {
-  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
-  check_hdf5(H5Tset_size(type.id(), H5T_VARIABLE), "string size");
-  check_hdf5(H5Tset_cset(type.id(), H5T_CSET_UTF8), "string character set");
-  return type;
-}
-
 template <class Item>
 Hdf5Handle type_of_items() {
   if constexpr (FileItem<Item>) {
@@ -278,12 +289,21 @@ void write_value(hid_t object, const std::string& name, const Item& value) {
   write_attribute(object, name, type.id(), space.id(), &value);
 }
 
+// As float32: the netCDF-4 library writes beyond its buffers when it reads an attribute of half
+// precision, and it reads all attributes.
+void write_value(hid_t object, const std::string& name, const Half& value) {
+  write_value(object, name, static_cast<float>(value));
+}
+
 void write_value(hid_t object, const std::string& name, const std::string& value) {
   write_string_attribute(object, name, value);
 }
 
 template <class Item>
 void write_value(hid_t object, const std::string& name, const std::vector<Item>& values) {
+  if constexpr (std::is_same_v<Item, Half>) {
+    return write_value(object, name, std::vector<float>(values.begin(), values.end()));
+  }
   const hsize_t count = values.size();
   const auto type = type_of_items<Item>();
   const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, "attribute space");

@@ -63,6 +63,9 @@ class QuietHdf5 {
 /// The type of an item in memory; of complex numbers the compound {r, i} that h5py uses too.
 Hdf5Handle native_type(ItemType type);
 
+/// The type of texts of any length in UTF-8, which lie in memory as `const char*`.
+Hdf5Handle texts_type();
+
 /// Throws `Errc::io` (EWOULDBLOCK) if another program holds `path` open to write and has locked it
 /// as HDF5 does, unless HDF5_USE_FILE_LOCKING forbids locks. Local.
 void require_unlocked(const std::string& path);

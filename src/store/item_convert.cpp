@@ -13,6 +13,35 @@
 
 namespace tailrace {
 
+// To nearest, ties to even. The place of the last bit of a half follows from the exponent; below
+// 2^-14 it stays 2^-24.
+Half::Half(double value) {
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const double size = std::fabs(value);
+  if (std::isnan(value)) {
+    bits = static_cast<std::uint16_t>(sign | 0x7e00);
+  } else if (size >= 65520) {
+    bits = static_cast<std::uint16_t>(sign | 0x7c00);
+  } else {
+    const int exponent = size < 0x1p-14 ? -14 : std::ilogb(size);
+    // With the implicit bit, which adds one to the exponent; so does rounding up to the next power.
+    const auto units = static_cast<int>(std::nearbyint(std::ldexp(size, 10 - exponent)));
+    bits = static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + units));
+  }
+}
+
+Half::operator float() const {
+  const int exponent = bits >> 10 & 31;
+  const int mantissa = bits & 1023;
+  float size = std::ldexp(static_cast<float>(exponent == 0 ? mantissa : mantissa + 1024),
+                          (exponent == 0 ? 1 : exponent) - 25);
+  if (exponent == 31) {
+    size = mantissa == 0 ? std::numeric_limits<float>::infinity()
+                         : std::numeric_limits<float>::quiet_NaN();
+  }
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
 std::ptrdiff_t item_bytes(ItemType type) {
   return with_item_type(type, []<class T>(std::type_identity<T>) {
     static_assert(sizeof(T) <= store::largest_item_bytes);
@@ -22,7 +51,7 @@ std::ptrdiff_t item_bytes(ItemType type) {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ItemType>, 12> type_names{{
+constexpr std::array<std::pair<std::string_view, ItemType>, 13> type_names{{
     {"float32", ItemType::float32},
     {"float64", ItemType::float64},
     {"int32", ItemType::int32},
@@ -35,6 +64,7 @@ constexpr std::array<std::pair<std::string_view, ItemType>, 12> type_names{{
     {"uint64", ItemType::uint64},
     {"complex64", ItemType::complex64},
     {"complex128", ItemType::complex128},
+    {"float16", ItemType::float16},
 }};
 
 }  // namespace
@@ -90,6 +120,26 @@ bool fits(From value) {
   return std::isfinite(static_cast<To>(value)) || !std::isfinite(value);
 }
 
+template <class From, class To>
+requires(std::is_same_v<From, Half> && !Complex<To>) bool fits(From value) {
+  if constexpr (std::is_same_v<To, Half>) {
+    return true;
+  } else {
+    return fits<float, To>(value);
+  }
+}
+
+template <std::integral From, class To>
+requires(std::is_same_v<To, Half>) bool fits(From value) {
+  return fits<From, float>(value) &&
+         static_cast<float>(Half(static_cast<double>(value))) == static_cast<float>(value);
+}
+
+template <std::floating_point From, class To>
+requires(std::is_same_v<To, Half>) bool fits(From value) {
+  return std::isfinite(static_cast<float>(Half(value))) || !std::isfinite(value);
+}
+
 template <class From, Complex To>
 bool fits(From value) {
   using Part = typename To::value_type;
@@ -115,6 +165,14 @@ To converted(From value) {
     return static_cast<To>(value.real());
   } else if constexpr (Complex<To>) {
     return static_cast<typename To::value_type>(value);
+  } else if constexpr (std::is_same_v<From, Half>) {
+    if constexpr (std::is_same_v<To, Half>) {
+      return value;
+    } else {
+      return static_cast<To>(static_cast<float>(value));
+    }
+  } else if constexpr (std::is_same_v<To, Half>) {
+    return Half(static_cast<double>(value));
   } else {
     return static_cast<To>(value);
   }
@@ -124,6 +182,8 @@ template <class T>
 std::string text_of(T value) {
   if constexpr (Complex<T>) {
     return fmt::format("{}{:+}i", value.real(), value.imag());
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return fmt::format("{}", static_cast<float>(value));
   } else {
     return fmt::format("{}", value);
   }

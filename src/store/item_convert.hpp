@@ -17,9 +17,9 @@ namespace tailrace::store {
 inline constexpr std::ptrdiff_t largest_item_bytes = 16;
 
 inline constexpr ItemType all_types[] = {
-    ItemType::float32, ItemType::float64, ItemType::int32,     ItemType::int64,
-    ItemType::int8,    ItemType::int16,   ItemType::uint8,     ItemType::uint16,
-    ItemType::uint32,  ItemType::uint64,  ItemType::complex64, ItemType::complex128};
+    ItemType::float32,   ItemType::float64,    ItemType::int32,  ItemType::int64,  ItemType::int8,
+    ItemType::int16,     ItemType::uint8,      ItemType::uint16, ItemType::uint32, ItemType::uint64,
+    ItemType::complex64, ItemType::complex128, ItemType::float16};
 
 /// Whether items of a file may be read as another type: integers as anything, floating-point
 /// numbers as each other and as complex ones, complex ones as each other.

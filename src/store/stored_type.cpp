@@ -24,6 +24,14 @@ std::optional<ItemType> complex_item_type(hid_t stored) {
   return size <= 4 ? ItemType::complex64 : ItemType::complex128;
 }
 
+// IEEE half precision of any byte order. Other numbers of 16 bits (bfloat16) reach further.
+bool is_half(hid_t stored) {
+  if (H5Tget_size(stored) != sizeof(Half)) return false;
+  const auto half = native_type(ItemType::float16);
+  check_hdf5(H5Tset_order(half.id(), H5Tget_order(stored)), "set a byte order");
+  return H5Tequal(half.id(), stored) > 0;
+}
+
 ItemType integer_type(std::size_t bytes, bool is_signed) {
   if (bytes <= 1) return is_signed ? ItemType::int8 : ItemType::uint8;
   if (bytes <= 2) return is_signed ? ItemType::int16 : ItemType::uint16;
@@ -55,6 +63,7 @@ std::optional<ItemType> item_type_of(hid_t stored) {
   const auto bytes = H5Tget_size(stored);
   switch (H5Tget_class(stored)) {
     case H5T_FLOAT:
+      if (is_half(stored)) return ItemType::float16;
       return bytes <= 4 ? ItemType::float32 : ItemType::float64;
     case H5T_COMPOUND:
       return complex_item_type(stored);

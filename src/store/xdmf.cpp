@@ -100,6 +100,9 @@ std::string number_of(ItemType type) {
     throw Error(Errc::invalid_input,
                 "write_xdmf: XDMF has no complex numbers; show their real and imaginary parts");
   }
+  if (type == ItemType::float16) {
+    throw Error(Errc::invalid_input, "write_xdmf: XDMF has no numbers of half precision");
+  }
   const bool is_signed = !name.starts_with('u');
   const auto kind = name.starts_with("float") ? "Float"
                     : item_bytes(type) == 1   ? (is_signed ? "Char" : "UChar")

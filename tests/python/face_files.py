@@ -117,7 +117,9 @@ def case_refused_files() -> None:
         path = FOLDER / "refused.h5"
         write = output.write
         refused(
-            lambda: write(path, {"u": u.astype("float16") if last else u}, layout), "'u'", "float16"
+            lambda: write(path, {"u": u.astype("longdouble") if last else u}, layout),
+            "'u'",
+            "longdouble" if np.longdouble().itemsize == 8 else "float128",
         )
         refused(lambda: write(path, {"u": u[1:] if last else u}, layout), "'u'", "shape")
         refused(lambda: write(path, {"u": None if last else u}, layout), "NumPy array")

@@ -176,7 +176,7 @@ def case_refused_exchanges() -> None:
     exchange.close()
     exchange.close()
     refused(lambda: exchange.run(u, v), "Exchange is closed")
-    refused(lambda: tailrace.Exchange(COMM, rows, columns, "float16"), "float16")
+    refused(lambda: tailrace.Exchange(COMM, rows, columns, "datetime64[s]"), "datetime64")
     refused(lambda: tailrace.Exchange(COMM, rows, columns, method="fast"), "fast", "alltoallv")
     other = tailrace.slabs(SHAPE, 0, COMM.size + 1)
     refused(lambda: tailrace.Exchange(COMM, rows, other), f"{COMM.size + 1} ranks")

@@ -59,11 +59,12 @@ allow(r"(Product|Output|Session.open)\.(stages|variables|products)", "no .*", "N
 allow(r"(Output|Session)\.server_program", "no numbers")
 # The type of an array is its own; files take any strides, reductions any shape and number type.
 allow(r"(Output.write\.u|Variable\.array|File\.(write|read)\.array|Input.read\.out)",
-      "another precision", "gaps")  # fmt: skip
+      "another precision", "another type", "gaps")  # fmt: skip
+allow(r"Output.write\.u|Variable\.array", "booleans", "the other byte order")
 allow(r"Memory\.of\.view", "backwards")  # as files take them
 READ = ("a read-only array", "broadcast")
 allow(r"(Output.write\.u|Variable\.array|File.write\.array|Memory.of\.view)", *READ, "gaps",
-      "another precision")  # fmt: skip
+      "another precision", "another type")  # fmt: skip
 allow(r"Exchange\.(run|start)\.source|Reduction.dots\.x|Transform.*\.(fields|modes)", READ[0])
 allow(r"(SparseMatrix|IncompleteLu)(\..*)?\.(indptr|indices|data|x|b)", READ[0])
 allow(r"Reduction\.(start_)?(all)?reduce\.values", "another precision", "one row less",

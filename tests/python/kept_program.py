@@ -33,6 +33,7 @@ REAL = (
     "uint64",
     "float32",
     "float64",
+    "float16",
 )
 COMPLEX = ("complex64", "complex128")
 KINDS = ("grouped", "file_per_rank", "hidden", "none", "thread", "process")
@@ -46,7 +47,7 @@ def numbers(dtype: str) -> np.ndarray:
     if kind.kind == "c":
         return np.array([1.5 - 2.25j, 0.1 + 1e30j, 3], dtype)
     if kind.kind == "f":
-        return np.array([0.1, -1e30, 3], dtype)
+        return np.array([0.1, -1e30 if kind.itemsize > 2 else -60000, 3], dtype)
     limits = np.iinfo(kind)
     return np.array([limits.min, limits.max, limits.max - 1], dtype)
 
@@ -90,7 +91,7 @@ def expected(value: Any) -> Any:
     if isinstance(value, tuple) and max(value) > 2**63 - 1:
         return np.array(value, "uint64")
     array = np.asarray(value)
-    array = array.astype(array.dtype.newbyteorder("="))
+    array = array.astype("float32" if array.dtype.char == "e" else array.dtype.newbyteorder("="))
     return array if array.ndim else array[()]
 
 
@@ -128,8 +129,9 @@ def check_hdf5(path: Path, given: dict[str, Any]) -> None:
     with netCDF4.Dataset(path) as file:  # types that it does not know do not trouble it
         assert same(file["u"].getncattr("int16_list"), numbers("int16"), typed=True)
         assert file["one_int64"].shape == ()
+    halves = ("axis_float16", "one_float16")  # which the netCDF-4 library crashes at
     for engine in ("h5netcdf", "netcdf4"):
-        with xarray.open_dataset(path, engine=engine) as data:
+        with xarray.open_dataset(path, engine=engine, drop_variables=halves) as data:
             assert data.u.dims == ("x",)
             assert data.axis_int64.values.tolist() == numbers("int64").tolist()
 
@@ -189,6 +191,8 @@ def case_types_of_the_variable(kind: str, write: Write) -> list[Callable[[], Non
             values = np.full(layout.shape(COMM.rank), fill, dtype)
             variables[dtype] = tailrace.Variable(values, layout, ["x"], given)
         write(path, variables)
+        if suffix == ".h5":  # the netCDF-4 library crashes at arrays of float16
+            write(path.with_suffix(".nc"), {k: v for k, v in variables.items() if k != "float16"})
 
         def check(path: Path = path, is_zarr: bool = suffix == ".zarr") -> None:
             if is_zarr:
@@ -203,11 +207,15 @@ def case_types_of_the_variable(kind: str, write: Write) -> list[Callable[[], Non
                 for dtype in (*REAL, *COMPLEX):
                     found = file[dtype].attrs
                     assert found["_FillValue"] == numbers(dtype)[1], (path, dtype)
-                    assert all(found[name].dtype == dtype for name in (*CF, "_FillValue")), path
+                    in_file = "float32" if dtype == "float16" else dtype
+                    assert all(found[name].dtype == in_file for name in (*CF, "_FillValue")), path
                     assert file[dtype].fillvalue == numbers(dtype)[1]
                     assert found["scale_factor"].dtype == "float32"
                     assert found["add_offset"].dtype == "float64"
-            with xarray.open_dataset(path, engine="netcdf4", drop_variables=COMPLEX) as data:
+            with xarray.open_dataset(path, engine="h5netcdf", drop_variables=COMPLEX) as data:
+                assert np.isnan(data.float16).all()
+            others = path.with_suffix(".nc")
+            with xarray.open_dataset(others, engine="netcdf4", drop_variables=COMPLEX) as data:
                 assert np.isnan(data.float32).all()
 
         checks.append(check)
@@ -350,23 +358,31 @@ def case_arrays(kind: str, write: Write) -> list[Callable[[], None]]:
         "gaps": np.repeat(np.repeat(part, 2, 0), 3, 1)[::2, ::3],
         "gaps_backwards": np.repeat(part[::-1], 2, 0)[::-2],
         "turned": np.asfortranarray(part),
+        "swapped": part.astype(">f8"),
+        "swapped_backwards": part.astype(">i4")[::-1].copy()[::-1],
+        "swapped_half": part.astype(">f2"),
+        "half": part.astype("f2"),
     }
+    truth = {"truth": part > 20, "truth_turned": np.asfortranarray(part > 20)}
     checks: list[Callable[[], None]] = []
     for suffix in (".h5", ".zarr"):
         path = FOLDER / f"arrays_{kind}{suffix}"
-        write(path, views, layout)
+        write(path, views | truth, layout)
 
         def check(path: Path = path) -> None:
             is_zarr = path.suffix == ".zarr"
             file = zarr.open_group(path, mode="r") if is_zarr else h5py.File(path)
             assert all((file[name][...] == whole).all() for name in views), path
+            assert file["half"].dtype == file["swapped_half"].dtype == "float16"
+            assert file["swapped_backwards"].dtype == "int32"
+            engine = "zarr" if is_zarr else "h5netcdf"
+            with xarray.open_dataset(path, engine=engine) as data:
+                for name in truth:
+                    assert data[name].dtype == bool, path
+                    assert (data[name].values == (whole > 20)).all(), path
 
         checks.append(check)
     for dtype in (
-        ">f4",
-        ">i8",
-        "float16",
-        "bool",
         "S3",
         "U3",
         "datetime64[s]",
@@ -388,6 +404,60 @@ def case_arrays(kind: str, write: Write) -> list[Callable[[], None]]:
     return checks
 
 
+WORDS = np.array([["sea", ""], ["Δψ → ☃", "a b"], ["x" * 5000, "land"]], object)
+
+
+def case_texts(kind: str, write: Write) -> list[Callable[[], None]]:
+    """Coordinates of texts, truth values and bytes; along others' axes, and along several."""
+    layout = tailrace.slabs((3, 2), 0, COMM.size)
+    u = np.zeros(layout.shape(COMM.rank))
+    lat = np.arange(6, dtype="float32").reshape(3, 2)
+    coordinates = {
+        "station": (list(WORDS[:, 0]), {"about": "places"}),
+        "names": (("station", "pair"), WORDS, {"about": "both"}),
+        "title": "Δψ",
+        "empty": (("nothing",), np.array([], object)),
+        "lat": (["station", "pair"], lat, {"units": "degrees_north", "_FillValue": -1}),
+        "land": ("station", np.array([True, False, True])),
+        "open": True,
+        "swapped": ("pair", np.array([0.5, -60000], ">f4")),
+        "alone": (("other", "pair"), np.array([["a", "b"]])),
+        "wide": (("wide", "pair"), np.array([["a", "b"], ["c", ""], ["d", "e"]])),
+    }
+    checks: list[Callable[[], None]] = []
+    for suffix in (".h5", ".zarr"):
+        path = FOLDER / f"texts_{kind}{suffix}"
+        more = {} if suffix == ".zarr" else {"code": (("station", "length"), LETTERS)}
+        u_of = tailrace.Variable(u, layout, ["station", "pair"], {"coordinates": "lat names"})
+        write(path, {"u": u_of}, coordinates=coordinates | more)
+
+        def check(path: Path = path) -> None:
+            for engine in ("zarr",) if path.suffix == ".zarr" else ("h5netcdf", "netcdf4"):
+                with xarray.open_dataset(path, engine=engine) as data:
+                    assert data.u.dims == data.lat.dims == data.names.dims == ("station", "pair")
+                    assert data.station.values.tolist() == WORDS[:, 0].tolist()
+                    assert data.station.attrs == {"about": "places"}
+                    assert data.names.values.tolist() == WORDS.tolist(), (path, engine)
+                    assert data.title.values.item() == "Δψ"
+                    assert data["empty"].shape == (0,)
+                    assert (data.lat.values == lat).all() and data.lat.dtype == "float32"
+                    assert data.land.values.tolist() == [True, False, True]
+                    assert data.open.dtype == bool and data.open.values.item() is True
+                    assert data.swapped.values.tolist() == [0.5, -60000]
+                    assert data.alone.values.tolist() == [["a", "b"]]
+                    assert data.alone.dims == ("other", "pair")
+                    assert data.wide.dims == ("wide", "pair")
+                    assert data.wide.values[1].tolist() == ["c", ""]
+                    if "code" in data:
+                        assert data.code.values.tolist() == [b"ab", b"c", b""]
+
+        checks.append(check)
+    return checks
+
+
+LETTERS = np.array([[b"a", b"b"], [b"c", b""], [b"", b""]], "S1")
+
+
 def refused(words: tuple[str, ...], write: Write, *given: Any, **more: Any) -> None:
     try:
         write(*given, **more)
@@ -402,8 +472,7 @@ WRONG: dict[str, Any] = {
     "too large": 2**64, "too small": -(2**63) - 1,
     "too large in a list": [1, 2**64], "negative and large": [-1, 2**64 - 1],
     "not exact in a list": [2**53 + 1, 0.5], "texts and numbers": ["a", 1], "two axes": np.eye(2),
-    "a list of lists": [[1, 2], [3, 4]], "float16": np.float16(1.5),
-    "float16 list": np.ones(2, "f2"),
+    "a list of lists": [[1, 2], [3, 4]],
     "float128": np.longdouble(1), "date": np.datetime64("2026-01-01"),
     "duration": np.timedelta64(1, "s"), "record": np.zeros((), "i4,f8"),
     "a list with None": [1.0, None], "masked": np.ma.masked_equal([1, 2], 1),
@@ -472,9 +541,13 @@ def case_refused(kind: str, write: Write) -> list[Callable[[], None]]:
             path,
             given,
         )
-    for values in ([True], ["a"], np.ones(2, "f2"), np.eye(2), np.array(["2026-01-01"], "M8[D]")):
+    for values in (
+        np.eye(2), np.array(["2026-01-01"], "M8[D]"), ["a\0b"], ("y", np.eye(2)),
+        (("y", "z"), np.eye(2), 3), (("y", "y/z"), np.eye(2)), ((), ["a"]),
+        (("x", "y"), np.zeros((5, 2))), ("t", object()),
+    ):  # fmt: skip
         given = {"t": values}
-        refused(("'t'",), write, path, {"u": u}, layout, coordinates=given)
+        refused(("coordinate", "t"), write, path, {"u": u}, layout, coordinates=given)
     assert not path.exists()
     return []
 
@@ -529,8 +602,8 @@ def case_alike(kind: str, write: Write) -> list[Callable[[], None]]:
     return []
 
 
-CASES = (case_types, case_types_of_the_variable, case_holes, case_names, case_arrays, case_refused,
-         case_alike)  # fmt: skip
+CASES = (case_types, case_types_of_the_variable, case_holes, case_names, case_arrays, case_texts,
+         case_refused, case_alike)  # fmt: skip
 
 
 def main() -> None:

@@ -157,6 +157,15 @@ def test_types_and_holes_as_other_readers_see_them(ranks: int, tmp_path: Path) -
     assert "passed" in done.stdout
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_many_variables(ranks: int, tmp_path: Path) -> None:
+    for package in ("h5netcdf", "netCDF4"):
+        pytest.importorskip(package)
+    done = run(ranks, HERE / "many_variables_program.py", tmp_path, PYTHONWARNINGS="ignore")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_datasets_of_xarray(ranks: int, tmp_path: Path) -> None:
     pytest.importorskip("xarray")

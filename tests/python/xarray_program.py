@@ -79,8 +79,12 @@ def main() -> None:
     write, wrong = tailrace.xarray.write, FOLDER / "wrong.nc"
     short = mine.isel(x=slice(1, None)) if last else mine
     refused(lambda: write(short, wrong, COMM, layout, dims=("y", "x")), "'x'", "layout says")
-    texts = mine.assign(name=("y", ["a"] * 7)) if last else mine
-    refused(lambda: write(texts, wrong, COMM, layout, dims=("y", "x")), "'name'", "numbers")
+    odd = np.array([object()] * 7)
+    objects = mine.assign(name=("y", odd))
+    refused(lambda: write(objects, wrong, COMM, layout, dims=("y", "x")), "name")
+    more = mine.assign(name=("y", ["a"] * 7)) if last else mine
+    if COMM.size > 1:
+        refused(lambda: write(more, wrong, COMM, layout, dims=("y", "x")), "name", "differs")
     refused(lambda: write(mine, wrong, COMM, layout, dims=("y",)), "axes")
     refused(lambda: write(mine, wrong, COMM, tailrace.slabs((7,), 0, COMM.size + 1)), "ranks")
     odd = mine.assign_attrs(odd=object())

@@ -154,8 +154,50 @@ TEST(ItemConvertTest, WhatFitsAndWhatDoesNot) {
   EXPECT_EQ(converted(complex128, number, float64, 0.0), "2-3i");
   EXPECT_EQ(converted(complex128, std::complex<double>{2, 0}, uint8, std::uint8_t{2}), "");
   EXPECT_EQ(converted(int64, std::int64_t{9}, complex64, std::complex<float>{9}), "");
+  EXPECT_EQ(converted(float64, 65519.0, float16, Half(65504)), "");
+  EXPECT_EQ(converted(float64, 65520.0, float16, Half(0)), "65520");
+  EXPECT_EQ(converted(int32, 2049, float16, Half(0)), "2049");
+  EXPECT_EQ(converted(int32, -2048, float16, Half(-2048)), "");
+  EXPECT_EQ(converted(uint64, std::uint64_t{65504}, float16, Half(65504)), "");
+  EXPECT_EQ(converted(uint64, std::uint64_t{65536}, float16, Half(0)), "65536");
+  EXPECT_EQ(converted(float16, Half(0.5), complex64, std::complex<float>{0.5F}), "");
+  EXPECT_EQ(converted(float16, Half(0.5), int8, std::int8_t{}), "0.5");
   for (const auto type : all_types) EXPECT_EQ(find_type(type_name(type)), type);
   EXPECT_FALSE(find_type("double"));
+}
+
+// HDF5's own conversion is the reference: every half, and every place where rounding changes.
+TEST(ItemConvertTest, HalvesAreThoseOfHdf5) {
+  const auto half_type = store::native_type(ItemType::float16);
+  std::vector<std::uint16_t> bits(1 << 16);
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint16_t>(i);
+  std::vector<float> expected(bits.size());
+  std::memcpy(expected.data(), bits.data(), 2 * bits.size());
+  ASSERT_GE(H5Tconvert(half_type.id(), H5T_NATIVE_FLOAT, bits.size(), expected.data(), nullptr,
+                       H5P_DEFAULT),
+            0);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    Half half;
+    half.bits = bits[i];
+    const float value = half;
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(expected[i])) << i;
+      continue;
+    }
+    ASSERT_EQ(value, expected[i]) << i;
+    ASSERT_EQ(Half(value).bits, bits[i]);
+    const float next = std::nextafter(value, std::numeric_limits<float>::infinity());
+    if (std::isinf(value) || i + 1 >= 0x7c00) continue;
+    Half above;
+    above.bits = static_cast<std::uint16_t>(i + 1);
+    const double middle = (static_cast<double>(value) + static_cast<double>(above)) / 2;
+    ASSERT_EQ(Half(next).bits, bits[i]);
+    ASSERT_EQ(Half(middle).bits, i % 2 == 0 ? bits[i] : above.bits);  // ties to even
+    ASSERT_EQ(Half(std::nextafter(middle, 1e300)).bits, above.bits);
+    ASSERT_EQ(Half(std::nextafter(middle, -1e300)).bits, bits[i]);
+  }
+  EXPECT_EQ(Half(65519.9).bits, 0x7bff);
+  EXPECT_EQ(Half(-65520).bits, 0xfc00);
 }
 
 TEST_F(ItemTypesTest, SidecarsNameNumbersAndRefuseComplexOnes) {

@@ -56,7 +56,8 @@ enum tailrace_type {
   TAILRACE_UINT32 = 8,
   TAILRACE_UINT64 = 9,
   TAILRACE_COMPLEX64 = 10,
-  TAILRACE_COMPLEX128 = 11
+  TAILRACE_COMPLEX128 = 11,
+  TAILRACE_FLOAT16 = 12
 };
 /* Bytes of an item, 0 if there is no such type. Local. */
 int64_t tailrace_type_bytes(int type);

@@ -26,7 +26,8 @@ using AttributeValue =
                  std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<std::uint8_t>,
                  std::vector<std::uint16_t>, std::vector<std::uint32_t>, std::vector<std::uint64_t>,
                  std::vector<float>, std::vector<std::complex<float>>,
-                 std::vector<std::complex<double>>, std::vector<bool>, std::vector<std::string>>;
+                 std::vector<std::complex<double>>, std::vector<bool>, std::vector<std::string>,
+                 Half, std::vector<Half>>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
 namespace detail {
@@ -85,14 +86,20 @@ inline std::optional<ItemType> type_of_numbers(const AttributeValue& value) {
 AttributeValue converted(const std::string& array, const std::string& name,
                          const AttributeValue& value, ItemType type);
 
-/// A small array that every rank has alike (coordinates, tables); written by one rank.
+/// A small array that every rank has alike (coordinates, tables, texts); written by one rank.
 struct Coordinate {
   std::string name;  ///< names a dimension, e.g. "x"; may lie in a group as a `Variable`'s
   std::vector<double> values = {};
   Attributes attributes = {};
-  /// Numbers of another type, instead of `values`, which must be empty: a list as they are; one
-  /// number is a variable without a dimension.
+  /// Numbers of another type, or texts, instead of `values`, which must be empty: a list as they
+  /// are; one number or text is a variable without a dimension.
   std::optional<AttributeValue> typed = {};
+  /// The axes along which a list lies, if not along one that is named as the coordinate.
+  std::vector<std::string> dims = {};
+  /// Items along each of `dims`, whose product is the length of the list; empty: all along one.
+  std::vector<std::ptrdiff_t> extents = {};
+  /// Texts are single bytes, or empty for zero bytes: of netCDF's type char. Not in Zarr stores.
+  bool characters = false;
 };
 
 /// The type of the values of `coordinate`. Throws `Errc::invalid_input` that names the coordinate

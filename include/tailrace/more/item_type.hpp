@@ -28,7 +28,19 @@ enum class ItemType {
   uint64,
   complex64,   ///< two float32
   complex128,  ///< two float64
+  float16,     ///< IEEE half precision: `Half`
 };
+
+/// A number of 16 bits: 11 of them significant, up to 65504. It converts itself to `float` where it
+/// is used; `Half(x)` rounds to nearest.
+struct Half {
+  std::uint16_t bits = 0;  ///< sign, 5 of the exponent, 10 of the mantissa
+
+  Half() = default;
+  explicit Half(double value);
+  operator float() const;
+};
+
 /// Bytes of an item. Local.
 std::ptrdiff_t item_bytes(ItemType type);
 /// The type's name, as NumPy has it. Local.
@@ -65,13 +77,20 @@ auto with_item_type(ItemType type, Action&& action) {
       return action(std::type_identity<std::complex<float>>{});
     case ItemType::complex128:
       return action(std::type_identity<std::complex<double>>{});
+    case ItemType::float16:
+      return action(std::type_identity<Half>{});
   }
   throw Error(Errc::internal, "unknown item type");
 }
 
-/// `float`, `double`, and integers of 1 to 8 bytes, but not `bool`.
+/// `Half`, `float` and `double`.
 template <class T>
-concept RealItem = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+concept FloatItem =
+    std::is_same_v<T, Half> || std::is_same_v<T, float> || std::is_same_v<T, double>;
+
+/// `FloatItem`s, and integers of 1 to 8 bytes, but not `bool`.
+template <class T>
+concept RealItem = FloatItem<T> ||
     (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8);
 
 /// `std::complex<float>`, `std::complex<double>`, and types that lie and look like them.
@@ -95,6 +114,8 @@ constexpr ItemType item_type() {
   using Item = std::remove_cv_t<T>;
   if constexpr (ComplexItem<Item>) {
     return sizeof(Item) == 8 ? ItemType::complex64 : ItemType::complex128;
+  } else if constexpr (std::is_same_v<Item, Half>) {
+    return ItemType::float16;
   } else if constexpr (std::is_floating_point_v<Item>) {
     return sizeof(Item) == 4 ? ItemType::float32 : ItemType::float64;
   } else if constexpr (std::is_signed_v<Item>) {

@@ -167,6 +167,7 @@ class ZarrFile : public StepFile {
   std::vector<std::string> names() const noexcept;
   std::string field_json(std::size_t field) const;
   std::string write_coordinate(const Coordinate& coordinate);
+  std::string write_texts(const Coordinate& coordinate, const store::CoordinateArray& array);
   void write_metadata();
   void write_shared();
 
@@ -224,7 +225,10 @@ std::vector<std::string> ZarrFile::names() const noexcept {
     }
   };
   try {
-    for (const auto& coordinate : step_.coordinates) add_array(coordinate.name, {1, {1}});
+    for (const auto& coordinate : step_.coordinates) {
+      const int dims = coordinate.dims.empty() ? 1 : static_cast<int>(coordinate.dims.size());
+      add_array(coordinate.name, {std::min(dims, max_dims), {1, 1, 1, 1, 1}});
+    }
     for (std::size_t f = 0; f < plans_.size(); ++f) {
       add_array(step_.fields[f].name, plans_[f].grid.shards());
     }
@@ -246,32 +250,67 @@ std::string ZarrFile::field_json(std::size_t f) const {
   return array_json(array);
 }
 
+// All texts are one chunk: how many, then the bytes of each and their number (numcodecs,
+// vlen-utf8).
+std::string ZarrFile::write_texts(const Coordinate& coordinate,
+                                  const store::CoordinateArray& array) {
+  if (array.characters) {
+    refuse_input("coordinate {}: Zarr stores hold texts, not bytes", coordinate.name);
+  }
+  std::vector<std::byte> bytes;
+  const auto add_number = [&](std::size_t number) {
+    for (int byte = 0; byte < 4; ++byte) {
+      bytes.push_back(static_cast<std::byte>(number >> (8 * byte) & 0xff));
+    }
+  };
+  add_number(array.texts.size());
+  for (const auto& text : array.texts) {
+    add_number(text.size());
+    const auto letters = std::as_bytes(std::span(text));
+    bytes.insert(bytes.end(), letters.begin(), letters.end());
+  }
+  if (array.count > 0) {
+    auto path = array_folder(coordinate.name) + "/c";
+    for (std::size_t d = 0; d < array.dims.size(); ++d) {
+      make_folder(path);
+      path += "/0";
+    }
+    write_bytes(path, bytes, hints_.sync);
+  }
+  return array_json(ZarrTexts{coordinate.name, array.extents, array.dims, coordinate.attributes});
+}
+
 // In one chunk, as it is; that of a number without a dimension is the file "c".
 std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
-  const auto values = store::view_of(coordinate);
-  const auto fill = store::fill_item(coordinate.name, coordinate.attributes, values.type);
+  const auto values = store::array_of(coordinate);
+  if (!values.type) return write_texts(coordinate, values);
+  const auto type = *values.type;
+  const auto fill = store::fill_item(coordinate.name, coordinate.attributes, type);
   Encoding plain;
   plain.codec = "none";
-  const int num_dims = values.scalar ? 0 : 1;
-  const Box box{num_dims, {}, {values.count}};
-  const Index cell{std::max<std::ptrdiff_t>(values.count, 1)};
+  const int num_dims = static_cast<int>(values.dims.size());
+  Box box{num_dims, {}, {}};
+  Index cell{};
+  for (std::size_t d = 0; d < values.dims.size(); ++d) {
+    box.extents[d] = values.extents[d];
+    cell[d] = std::max<std::ptrdiff_t>(values.extents[d], 1);
+  }
+  if (num_dims == 0) cell[0] = 1;
   const ChunkGrid grid{num_dims, box.extents, cell, cell};
-  const ChunkCodec codec(plain, {values.type, num_dims, cell, output_.checksums});
+  const ChunkCodec codec(plain, {type, num_dims, cell, output_.checksums});
   const auto folder = array_folder(coordinate.name);
-  if (values.scalar) {
-    RawBytes item(values.data, values.data + item_bytes(values.type)), encoded;
+  if (num_dims == 0) {
+    std::vector<std::byte> item(values.data, values.data + item_bytes(type)), encoded;
     codec.encode(item, encoded);
     write_bytes(folder + "/c", encoded, hints_.sync);
   } else if (values.count > 0) {
     const FieldPart part{box, values.data};
     const std::int64_t first = 0;
-    server::write_shards(grid, codec, item_bytes(values.type), {folder, 1, hints_, {}}, {&first, 1},
+    server::write_shards(grid, codec, item_bytes(type), {folder, 1, hints_, {}}, {&first, 1},
                          {&part, 1});
   }
-  std::vector<std::string> dims;
-  if (!values.scalar) dims.push_back(coordinate.name);
-  return array_json({coordinate.name, values.type, dims, grid, codec.json(), coordinate.attributes,
-                     fill.value_or(store::ItemBytes{})});
+  return array_json(ZarrArray{coordinate.name, type, values.dims, grid, codec.json(),
+                              coordinate.attributes, fill.value_or(store::ItemBytes{})});
 }
 
 void ZarrFile::write_metadata() {

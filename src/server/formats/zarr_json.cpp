@@ -45,7 +45,7 @@ Json json_of_fill(ItemType type, const store::ItemBytes& item) {
     std::memcpy(&value, item.data(), sizeof(Item));
     if constexpr (ComplexItem<Item>) {
       return Json::array({json_of_real(value.real()), json_of_real(value.imag())});
-    } else if constexpr (std::is_floating_point_v<Item>) {
+    } else if constexpr (FloatItem<Item>) {
       return json_of_real(value);
     } else {
       return value;
@@ -78,7 +78,7 @@ Json json_of_fill_attribute(ItemType type, const store::ItemBytes& item) {
     std::memcpy(&value, item.data(), sizeof(Item));
     if constexpr (ComplexItem<Item>) {
       return Json::array({base64_of(value.real()), base64_of(value.imag())});
-    } else if constexpr (std::is_floating_point_v<Item>) {
+    } else if constexpr (FloatItem<Item>) {
       return base64_of(value);
     } else {
       return value;
@@ -95,7 +95,7 @@ std::string text_of_item(double value) {
 
 template <class Item>
 std::string text_of_item(const Item& value) {
-  if constexpr (std::is_floating_point_v<Item>) {
+  if constexpr (FloatItem<Item>) {
     return text_of_item(static_cast<double>(value));
   } else {
     return text_of(Json(value));
@@ -174,6 +174,23 @@ std::string array_json(const ZarrArray& array) {
       {"codecs", codecs},
       {"dimension_names", array.dims}};
   return with_entry(json, "attributes", text_of(array.name, array.attributes, array.type));
+}
+
+// As zarr-python 3 has it: texts of any length, by the codec vlen-utf8.
+std::string array_json(const ZarrTexts& array) {
+  auto chunk = array.extents;
+  for (auto& extent : chunk) extent = std::max<std::ptrdiff_t>(extent, 1);
+  const Json json{
+      {"zarr_format", 3},
+      {"node_type", "array"},
+      {"shape", array.extents},
+      {"data_type", "string"},
+      {"chunk_grid", {{"name", "regular"}, {"configuration", {{"chunk_shape", chunk}}}}},
+      {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
+      {"fill_value", ""},
+      {"codecs", Json::array({{{"name", "vlen-utf8"}, {"configuration", Json::object()}}})},
+      {"dimension_names", array.dims}};
+  return with_entry(json, "attributes", text_of(array.name, array.attributes, std::nullopt));
 }
 
 std::string group_json(const std::string& name, const Attributes& attributes,

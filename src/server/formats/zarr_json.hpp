@@ -23,10 +23,19 @@ struct ZarrArray {
   store::ItemBytes fill{};  ///< what readers see where nothing was written
 };
 
+/// A small array of texts in one chunk.
+struct ZarrTexts {
+  std::string name;
+  std::vector<std::ptrdiff_t> extents;
+  std::vector<std::string> dims;
+  Attributes attributes;
+};
+
 /// The text of an array's zarr.json. Attributes are numbers and texts of JSON, without their types;
 /// NaN and infinities are words that Python's readers take for numbers. Throws
 /// `Errc::invalid_input` for complex attributes, and texts that are not UTF-8. Local.
 std::string array_json(const ZarrArray& array);
+std::string array_json(const ZarrTexts& array);
 /// The text of the zarr.json of group `name` that holds `arrays` (name, text), whose metadata it
 /// repeats ("consolidated"), so that a reader opens one file. Throws as `array_json`. Local.
 std::string group_json(const std::string& name, const Attributes& attributes,

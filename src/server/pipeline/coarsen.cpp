@@ -103,6 +103,12 @@ class Coarsen : public Stage {
       if (std::ranges::all_of(factors, [](auto factor) { return factor == 1; })) continue;
       field = every_ ? every(step, field, factors) : means(step, field, factors, context.group);
     }
+    if (!every_) {  // texts have no mean
+      std::erase_if(step.coordinates, [&](const Coordinate& one) {
+        return !store::array_of(one).type &&
+               std::ranges::find(coarsened, one.name) != coarsened.end();
+      });
+    }
     for (auto& coordinate : step.coordinates) {
       if (std::ranges::find(coarsened, coordinate.name) != coarsened.end()) coarsen(coordinate);
     }
@@ -200,9 +206,9 @@ class Coarsen : public Stage {
   }
 
   void coarsen(Coordinate& coordinate) const {
-    const auto values = store::doubles_of(coordinate);
-    const auto count = std::ssize(values);
+    const auto count = store::array_of(coordinate).count;
     if (every_) return select_values(coordinate, {0, count, factor_});
+    const auto values = store::doubles_of(coordinate);
     std::vector<double> means;
     for (std::ptrdiff_t start = 0; start < count; start += factor_) {
       const auto end = std::min(count, start + factor_);
@@ -212,6 +218,7 @@ class Coarsen : public Stage {
     }
     coordinate.values = std::move(means);
     coordinate.typed.reset();
+    coordinate.extents.clear();
   }
 
   std::ptrdiff_t factor_ = 2;

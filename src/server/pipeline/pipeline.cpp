@@ -19,6 +19,7 @@
 #include "server/pipeline/table_file.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
+#include "store/item_convert.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -112,7 +113,8 @@ TableLines field_lines(const Step& step, Group& group) {
   table.header += fmt::format(",{}", quoted_name(axis));
   std::vector<double> places;
   for (const auto& coordinate : step.coordinates) {
-    if (coordinate.name == axis) places = store::doubles_of(coordinate);
+    if (coordinate.name != axis || !store::array_of(coordinate).type) continue;
+    places = store::doubles_of(coordinate);
   }
   std::vector<std::vector<double>> columns;
   for (const auto& field : step.fields) {
@@ -126,6 +128,38 @@ TableLines field_lines(const Step& step, Group& group) {
     table.lines += "\n";
   }
   return table;
+}
+
+/// Stages compute with float32 where a field has float16.
+void widen_halves(Step& step) {
+  for (auto& field : step.fields) {
+    if (field.type != ItemType::float16) continue;
+    for (auto& part : field.parts) {
+      const auto count = part.box.num_items();
+      auto* data = add_memory(step, count * item_bytes(ItemType::float32));
+      store::convert_items(field.type, ItemType::float32, part.data, count, data);
+      part.data = data;
+    }
+    field.type = ItemType::float32;
+  }
+}
+
+/// Coordinates of several axes, or of another's, do not follow a stage that has changed the axes.
+void leave_out_misfits(Step& step) {
+  std::erase_if(step.coordinates, [&](const Coordinate& coordinate) {
+    if (coordinate.dims.empty() || store::is_axis(coordinate)) return false;
+    const auto array = store::array_of(coordinate);
+    const auto fits = [&](std::size_t d) {
+      return std::ranges::any_of(step.fields, [&](const Field& field) {
+        const int axis = axis_of(field, array.dims[d]);
+        return axis >= 0 && field.extents[static_cast<std::size_t>(axis)] == array.extents[d];
+      });
+    };
+    for (std::size_t d = 0; d < array.dims.size(); ++d) {
+      if (!fits(d)) return true;
+    }
+    return false;
+  });
 }
 
 /// `path` without the suffix of a format; other dots ("t_0.25") belong to the name.
@@ -221,10 +255,14 @@ class Pipeline::Line {
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       place_ = fmt::format(", stage \"{}\"", product_.stages[i]);
       scalars.only = false;
-      group.run([&] { stages_[i]->run(step, context); });
+      group.run([&] {
+        widen_halves(step);
+        stages_[i]->run(step, context);
+      });
     }
     place_ = "";
     if (scalars.only) step.fields.clear();
+    leave_out_misfits(step);
     group.run([&] { put_table(step, scalars, group); });
     if (step.fields.empty() || is_table(step.path)) return;
     results.push_back({std::move(step), product_.format});

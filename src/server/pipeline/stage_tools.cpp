@@ -116,6 +116,7 @@ void select_values(Coordinate& coordinate, const AxisSelection& axis) {
     }
     all = std::move(values);
   };
+  coordinate.extents.clear();
   if (!coordinate.typed) return select(coordinate.values);
   std::visit(
       [&](auto& held) {
