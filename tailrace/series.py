@@ -111,8 +111,8 @@ class _Series:
                 if stored not in (None, form):
                     raise TailraceError(f"{path}: {name} is stored in another way than before")
                 stored = form
-                for number, step in steps:
-                    self._add_step(name, file[name], number, step)
+                numbers = {step.row: number for number, step in steps}
+                self._add_steps(name, file[name], path, numbers)
         chunk, filters = stored or (array.shape[1:], [])
         self._add_meta(name, array, (1, *chunk), filters)
 
@@ -131,31 +131,29 @@ class _Series:
         }  # fmt: skip
         self.refs[f"{name}/.zarray"] = json.dumps(meta)
 
-    def _add_step(self, name: str, array: h5py.Dataset, number: int, step: _Step) -> None:
-        """Add the chunks of a step; `array` is in its file, with a first axis where it has rows."""
-        url = f"{self.folder}/{step.file}"
+    def _add_steps(
+        self, name: str, array: h5py.Dataset, path: str, numbers: dict[int | None, int]
+    ) -> None:
+        """Add the chunks of steps; `numbers`: of each row of `array`, or of None, its only step."""
+        url = f"{self.folder}/{path}"
+        has_time = None not in numbers or _dimensions(array.name[1:], array)[0] == "time"
+        first = 1 if has_time else 0
         if array.chunks is None:
-            start, size = array.id.get_offset(), array.nbytes
-            if step.row is not None:
-                size //= array.shape[0]
-                start += step.row * size
-            dims = _dims_in_step(array, step)
-            self.refs[f"{name}/{'.'.join(map(str, (number, *[0] * dims)))}"] = [url, start, size]
+            size = array.nbytes if None in numbers else array.nbytes // array.shape[0]
+            for row, number in numbers.items():
+                key = ".".join(map(str, (number, *[0] * (array.ndim - first))))
+                self.refs[f"{name}/{key}"] = [url, array.id.get_offset() + (row or 0) * size, size]
             return
         for c in range(array.id.get_num_chunks()):
             chunk = array.id.get_chunk_info(c)
+            row = None if None in numbers else chunk.chunk_offset[0]
+            if row not in numbers:
+                continue
             if chunk.filter_mask != 0:
-                raise TailraceError(f"{step.file}: a chunk of {name} is not compressed")
+                raise TailraceError(f"{path}: a chunk of {name} is not compressed")
             place = [at // n for at, n in zip(chunk.chunk_offset, array.chunks, strict=True)]
-            place = place[-_dims_in_step(array, step) :]
-            self.refs[f"{name}/{'.'.join(map(str, (number, *place)))}"] = [
-                url, chunk.byte_offset, chunk.size,
-            ]  # fmt: skip
-
-
-def _dims_in_step(array: h5py.Dataset, step: _Step) -> int:
-    has_time = step.row is not None or _dimensions(array.name[1:], array)[0] == "time"
-    return int(array.ndim) - (1 if has_time else 0)
+            key = ".".join(map(str, (numbers[row], *place[first:])))
+            self.refs[f"{name}/{key}"] = [url, chunk.byte_offset, chunk.size]
 
 
 def _steps(file: h5py.File, index: Path) -> Iterator[_Step]:

@@ -80,10 +80,7 @@ std::string digest_of(const std::vector<std::string>& form) {
 }  // namespace
 
 SeriesSteps::SeriesSteps(const OutputOptions& options)
-    : setting_(parse_series(options.series)),
-      series_(setting_.path),
-      format_(options.format),
-      compress_(options.compress) {
+    : setting_(parse_series(options.series)), series_(setting_.path), format_(options.format) {
   if (find_format("auto", series_).name != std::string_view("hdf5")) {
     refuse_input("output: series = \"{}\": a series is an HDF5 file; give it another suffix",
                  series_);
@@ -146,10 +143,6 @@ void SeriesSteps::require_room_for_time(const FileContents& contents) const {
       const bool has_time = !dims.empty() && dims.front() == time_name;
       if (std::ssize(dims) + (has_time ? 0 : 1) > max_dims) {
         refuse("it has too many axes for steps_per_file");
-      }
-      const auto& compress = variable.compress.empty() ? compress_ : variable.compress;
-      if (!compress.empty() && compress != "none") {
-        refuse("steps_per_file does not go with compression");
       }
     }
     for (std::size_t d = 0; d < dims.size(); ++d) {

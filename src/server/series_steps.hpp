@@ -43,7 +43,7 @@ class SeriesSteps {
   void require_same_form(const FileContents& contents) const;
 
   SeriesSetting setting_;
-  std::string series_, format_, compress_;
+  std::string series_, format_;
   FileContents made_;
   std::optional<Last> last_;
   std::vector<std::string> form_;  ///< what all steps have in common

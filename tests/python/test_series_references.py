@@ -33,7 +33,7 @@ def same(folder: Path, shown: Any) -> None:
 @pytest.mark.parametrize(
     ("steps_per_file", "compress"),
     [(1, ""), (4, ""), (1, "deflate:1"), (1, "deflate:1 shuffle=no fletcher32=yes chunk=4x3x2"),
-     (1, "zstd:3")],
+     (1, "zstd:3"), (4, "zstd:3"), (4, "deflate:1"), (4, "deflate:1 fletcher32=yes chunk=4x3x2")],
 )  # fmt: skip
 def test_references_show_what_the_index_shows(
     tmp_path: Path, steps_per_file: int, compress: str
