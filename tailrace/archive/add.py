@@ -27,10 +27,12 @@ from tailrace.archive.sources import (
     walk,
 )
 from tailrace.archive.unchanged import is_archived
-from tailrace.archive.variables import find_variables, set_checks
+from tailrace.archive.variable import set_checks
+from tailrace.archive.variables import find_variables
 from tailrace.errors import TailraceError
 
 TRIES = 3
+TICK_NS = 20_000_000  # longer than the ticks of file systems' clocks, 1 to 10 ms
 PARTIAL = 3  # exit status: some sources were not archived
 
 
@@ -110,6 +112,7 @@ class _Packer:
             descriptor = open_source(entry.path)
             try:
                 status = os.fstat(descriptor)
+                status = _settled(descriptor, status)
                 entry.kind = FILE
                 set_status(entry, status)
                 if self._links.resolve(entry, status.st_nlink):
@@ -225,6 +228,21 @@ class _Packer:
             writer.__exit__()
             writer.path.unlink(missing_ok=True)
             self._archive.index.forget(self._bundle)
+
+
+def _settled(descriptor: int, status: os.stat_result) -> os.stat_result:
+    """Return the status of a file once its times are older than a tick of the file system's clock.
+
+    Until then a further write might leave them as they are. Times in the future are not waited for.
+    """
+    age_ns = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns)
+    if not 0 <= age_ns < TICK_NS:
+        return status
+    time.sleep(2 * TICK_NS / 1e9)
+    now = os.fstat(descriptor)
+    if (now.st_mtime_ns, now.st_ctime_ns) != (status.st_mtime_ns, status.st_ctime_ns):
+        raise Changed("is being written")
+    return now
 
 
 def _sum_line(entry: Entry) -> bytes:

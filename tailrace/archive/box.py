@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.archive.variables import Variable
+from tailrace.archive.variable import Variable
 from tailrace.errors import TailraceError
 
 #: Rows whose gaps are smaller together are read as one.
@@ -27,16 +27,16 @@ def parse_box(text: str, variable: Variable) -> Box:
         low, colon, high = range_.partition(":")
         try:
             start = int(low) if low else 0
-            end = (int(high) if high else variable.shape[number]) if colon else start + 1
-        except (ValueError, IndexError, TypeError):
+            most = variable.shape[number]
+            end = (int(high) if high else most) if colon else start + 1
+        except (ValueError, TypeError):
             known = ", ".join(
                 f"{name}=0:{n}" for name, n in zip(names, variable.shape, strict=True)
             )
             raise TailraceError(
                 f"--box {part!r}: {variable.name} has the axes {known}", 2
             ) from None
-        if not 0 <= start < end <= variable.shape[number]:
-            most = variable.shape[number]
+        if not 0 <= start < end <= most:
             raise TailraceError(f"--box {part!r}: {variable.name} has 0:{most} there", 2)
         box[number] = (start, end)
     return box

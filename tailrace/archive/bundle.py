@@ -144,7 +144,7 @@ class BundleWriter:
 
     def _write(self, block: bytes) -> None:
         self.at += len(block)
-        if len(block) >= _BUFFER_BYTES // 4:
+        if len(block) >= _BUFFER_BYTES // 16:
             self._flush()
             self._write_out(block)
         else:

@@ -11,7 +11,7 @@ from tailrace.archive.entry import FILE, SPARSE, Entry
 from tailrace.archive.index import Bundle, Index
 from tailrace.archive.stream import Stream
 from tailrace.archive.target import Target
-from tailrace.archive.variables import Variable
+from tailrace.archive.variable import Variable
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import tarfile
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailrace.archive.variables import Variable
+from tailrace.archive.variable import Variable
 
 #: Kinds of members: file, sparse file, folder, symbolic link, hard link to a member before it.
 FILE, SPARSE, FOLDER, SYMLINK, HARD_LINK = "f", "s", "d", "l", "h"

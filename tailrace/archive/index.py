@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.archive.entry import Entry
-from tailrace.archive.variables import Variable
+from tailrace.archive.variable import Variable
 from tailrace.errors import TailraceError
 
 #: States of a copy. Only `VERIFIED` counts; `FOUND` was seen on the target and not compared.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace.archive.variables import WHOLE, Variable, contiguous_blocks
+from tailrace.archive.variable import WHOLE, Variable, contiguous_blocks
 
 _TYPES = {1: "i1", 2: "S1", 3: ">i2", 4: ">i4", 5: ">f4", 6: ">f8"}
 _TYPES |= {7: "u1", 8: ">u2", 9: ">u4", 10: ">i8", 11: ">u8"}

@@ -22,9 +22,9 @@ from tailrace.archive.copies import Tell, wait_staged
 from tailrace.archive.entry import FILE, Entry
 from tailrace.archive.index import Found
 from tailrace.archive.opened import Archive
-from tailrace.archive.plan import make_plan, sources_of
+from tailrace.archive.plan import expected_mounts, make_plan, parse_range, sources_of
 from tailrace.archive.target import Target, TargetError
-from tailrace.archive.variables import WHOLE, Variable
+from tailrace.archive.variable import WHOLE, Variable
 from tailrace.errors import TailraceError
 
 READ_BYTES = 8 << 20
@@ -88,8 +88,6 @@ def restore_parts(
     numbers = sorted({each.bundle for each in chosen} | {each.bundle for each in stores})
     done["bundles"] = len(numbers)
     if wanted.dry_run:
-        from tailrace.archive.restoring import expected_mounts  # noqa: PLC0415
-
         done["mounts"] = expected_mounts(archive, numbers)
         done["bytes_read"] = sum(
             int(rows_of(part.box, part.variable)[:, 1].sum())
@@ -113,8 +111,6 @@ def restore_parts(
 
 def _choose(archive: Archive, wanted: Any, found: Iterable[Found]) -> Iterator[Found]:
     """Yield the files of the times and with the variables that are wanted."""
-    from tailrace.archive.restoring import parse_range  # noqa: PLC0415
-
     least, most = parse_range(wanted.time) if wanted.time else (0.0, 0.0)
     for each in found:
         if each.entry.kind != FILE:
@@ -306,7 +302,6 @@ def _whole_files(
 ) -> dict[str, Any]:
     """Restore whole members, and add what was done to `done`."""
     from tailrace.archive.restore import restore  # noqa: PLC0415
-    from tailrace.archive.restoring import expected_mounts  # noqa: PLC0415
 
     plan = make_plan(chosen)
     if wanted.dry_run:

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.archive.index import Bundle, Found, Index
+from tailrace.archive.opened import Archive
+from tailrace.archive.target import TargetError
+from tailrace.errors import TailraceError
 
 #: Members whose distance in a bundle is at most this are read as one.
 GAP_BYTES = 64 << 10
@@ -81,3 +84,34 @@ def sources_of(bundle: Bundle, known: Iterable[str]) -> list[str]:
     rank = {"verified": 0, "found": 1, "damaged": 2}
     usable = [name for name in known if bundle.states.get(name) in rank]
     return sorted(usable, key=lambda name: rank[bundle.states[name]])
+
+
+def expected_mounts(archive: Archive, bundles: list[int]) -> int:
+    """Return how many bundles no target can read at once: each is one recall of the medium."""
+    mounts = 0
+    for number in bundles:
+        bundle = archive.index.bundle(number)
+        for name in sources_of(bundle, [place.name for place in archive.config.places]):
+            try:
+                if archive.target(name).is_staged([bundle.key])[bundle.key]:
+                    break
+            except TargetError:
+                continue
+        else:
+            mounts += 1
+    return mounts
+
+
+def parse_range(text: str) -> tuple[float, float]:
+    """Return the least and the greatest value of ``1:2`` or ``1``.
+
+    >>> parse_range("0.5"), parse_range("1:")
+    ((0.5, 0.5), (1.0, inf))
+    """
+    low, colon, high = text.partition(":")
+    try:
+        least = float(low) if low else float("-inf")
+        most = (float(high) if high else float("inf")) if colon else least
+    except ValueError:
+        raise TailraceError(f"--time {text!r}: write 0.5 or 1:2", 2) from None
+    return least, most

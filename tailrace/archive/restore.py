@@ -4,6 +4,7 @@
 import hashlib
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tailrace.archive.target import TargetError
 from tailrace.archive.unchanged import origin
 from tailrace.errors import TailraceError
 
+_HASHER = ThreadPoolExecutor(1)
 DIFFERENT = "exists and is different; --force replaces files"
 
 
@@ -276,10 +278,15 @@ def _fill(descriptor: int, entry: Entry, blocks: Any) -> bool:
         os.ftruncate(descriptor, entry.size)
     else:
         for block in blocks:
-            data.update(block)
+            # Large blocks are hashed while they are written.
+            hashed = _HASHER.submit(data.update, block) if len(block) >= 1 << 17 else None
+            if hashed is None:
+                data.update(block)
             view = block
             while view:
                 view = view[os.write(descriptor, view) :]
+            if hashed is not None:
+                hashed.result()
     return data.hexdigest() == entry.sha256
 
 

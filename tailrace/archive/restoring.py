@@ -2,7 +2,6 @@
 """What `restore` is asked for, and its plan: whole members, or parts of variables."""
 
 import datetime
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,9 +11,9 @@ from tailrace.archive.config import Config
 from tailrace.archive.copies import Tell
 from tailrace.archive.index import Found
 from tailrace.archive.opened import Archive, reading
-from tailrace.archive.plan import before, make_plan, newest_of, sources_of
+from tailrace.archive.partial import restore_parts
+from tailrace.archive.plan import before, expected_mounts, make_plan, newest_of
 from tailrace.archive.restore import restore
-from tailrace.archive.target import TargetError
 from tailrace.errors import TailraceError
 
 
@@ -40,8 +39,6 @@ def restore_paths(config: Config, wanted: Wanted, output: Any) -> dict[str, Any]
             archive.index.find(wanted.path), before(archive.index, _date(wanted.as_of))
         )
         if wanted.variables or wanted.box or wanted.time:
-            from tailrace.archive.partial import restore_parts  # noqa: PLC0415
-
             done = restore_parts(archive, wanted, found, tell)
         else:
             done = _whole(archive, wanted, found, tell)
@@ -59,22 +56,6 @@ def _whole(archive: Archive, wanted: Wanted, found: Iterator[Found], tell: Tell)
     return asdict(restore(archive, wanted.path, plan, wanted.to, wanted.force, tell))
 
 
-def expected_mounts(archive: Archive, bundles: list[int]) -> int:
-    """Return how many bundles no target can read at once: each is one recall of the medium."""
-    mounts = 0
-    for number in bundles:
-        bundle = archive.index.bundle(number)
-        for name in sources_of(bundle, [place.name for place in archive.config.places]):
-            try:
-                if archive.target(name).is_staged([bundle.key])[bundle.key]:
-                    break
-            except TargetError:
-                continue
-        else:
-            mounts += 1
-    return mounts
-
-
 def _date(text: str) -> float | None:
     """Return the time that a date of ISO 8601 means; of a day its end."""
     if not text:
@@ -86,18 +67,3 @@ def _date(text: str) -> float | None:
     if len(text) <= 10:
         moment += datetime.timedelta(days=1)
     return moment.timestamp()
-
-
-def parse_range(text: str) -> tuple[float, float]:
-    """Return the least and the greatest value of ``1:2`` or ``1``.
-
-    >>> parse_range("0.5"), parse_range("1:")
-    ((0.5, 0.5), (1.0, inf))
-    """
-    low, colon, high = text.partition(":")
-    try:
-        least = float(low) if low else float("-inf")
-        most = (float(high) if high else float("inf")) if colon else least
-    except ValueError:
-        raise TailraceError(f"--time {json.dumps(text)}: write 0.5 or 1:2", 2) from None
-    return least, most

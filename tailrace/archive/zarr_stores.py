@@ -17,7 +17,7 @@ from tailrace.archive.copies import wait_staged
 from tailrace.archive.index import Found
 from tailrace.archive.opened import Archive
 from tailrace.archive.plan import newest_of, sources_of
-from tailrace.archive.variables import Variable
+from tailrace.archive.variable import Variable
 from tailrace.errors import TailraceError
 
 #: Files with the description of an array or a group.

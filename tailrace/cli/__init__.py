@@ -87,12 +87,12 @@ class Commands(TyperGroup):
         self.commands: Any = dict.fromkeys(COMMANDS)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help without the options of completion: rarely wanted, it is to fit a screen.
+        """Write the help without --help and the options of completion, so that it fits a screen.
 
         `tailrace` alone names --install-completion.
         """
-        for parameter in self.params:
-            if parameter.name in ("show_completion", "install_completion"):
+        for parameter in self.get_params(ctx):
+            if parameter.name in ("show_completion", "install_completion", "help"):
                 parameter.hidden = True  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
 

@@ -50,10 +50,10 @@ def add(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Archive files and folders; what is archived already is left out.
+    """Archive files and folders.
 
-    A copy counts once it was read back and compared. Exit status: 3 if a source could not be
-    archived, 1 if a target failed.
+    A copy counts once it was read back and compared. What is archived already is left out.
+    Exit status: 3 if a source could not be archived, 1 if a target failed.
 
     Example: tailrace archive add runs/r1 --copies 2
     """
@@ -79,7 +79,7 @@ def list_(
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """List archived files with size, date, copies and bundle; or runs that fit a condition.
+    """List archived files, or runs that fit a condition.
 
     Example: tailrace archive list --where 'grid.n = 512 and reynolds > 1000'
     """
@@ -114,7 +114,9 @@ def restore(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Restore files, or one variable or box without the rest; --dry-run counts mounts.
+    """Restore files, or a part of them.
+
+    One variable or box is read without the rest; --dry-run counts bytes and mounts.
 
     Example: tailrace archive restore runs/r1 --variable u --box z=0:10 --to .
     """
@@ -135,7 +137,9 @@ def verify(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Read copies back from their targets and compare every byte; name what is damaged.
+    """Read copies back and compare every byte.
+
+    What is damaged is named: bundle, file and variable, or header.
 
     Exit status: 1 if anything is damaged or missing, 4 if a target could not be read.
 
@@ -165,7 +169,9 @@ def remove(
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Remove files from the archive, all copies (needs --force) or those on one target.
+    """Remove files from the archive.
+
+    All copies (needs --force), or those on one target.
 
     Example: tailrace archive remove runs/old --force
     """
@@ -189,13 +195,15 @@ def remove(
 
 def _agreed(names: list[str], target: str) -> bool:
     if not sys.stdin.isatty():
-        raise TailraceError("nobody can be asked here; add --yes", 2)
+        raise TailraceError("there is no terminal to ask; add --yes", 2)
     return typer.confirm(f"Remove {', '.join(names)} from {target or 'the archive'}?")
 
 
 @archive.command()
 def quota(config: ConfigFile = None, as_json: Json = False) -> None:
-    """Print what users, groups and projects use on each target; every copy counts.
+    """Print what users, groups and projects use.
+
+    Every copy counts, on each target.
 
     Example: tailrace archive quota
     """
@@ -208,7 +216,7 @@ def quota(config: ConfigFile = None, as_json: Json = False) -> None:
 
 @archive.command()
 def status(config: ConfigFile = None, as_json: Json = False) -> None:
-    """Print the number of bundles and copies, and what is unfinished or in danger.
+    """Print what is archived, and what lacks copies.
 
     Exit status: 1 if a bundle has fewer verified copies than were asked for.
 
@@ -232,7 +240,7 @@ def copy(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a further copy of archived files, or replace a damaged one.
+    """Make a further copy, or replace a damaged one.
 
     Example: tailrace archive copy runs/r1 --copies 2
     """
@@ -259,7 +267,7 @@ def stage(
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
-    """Ask for the recall of all bundles of some paths in one batch.
+    """Recall bundles in advance, in one batch.
 
     Example: tailrace archive stage runs/r1
     """
@@ -283,7 +291,9 @@ def nightly(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Move what lies in the configured folders to the archive; for a timer or cron.
+    """Move configured folders to the archive.
+
+    For a timer or cron (--print-timer): a second one ends at once, a killed one is continued.
 
     Example: tailrace archive nightly --dry-run
     """
@@ -304,7 +314,9 @@ def nightly(
 
 @archive.command("rebuild-index")
 def rebuild_index(config: ConfigFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Make the index again from the bundles alone; `verify` then makes their copies count.
+    """Make the index again from the bundles.
+
+    Copies that were found count once `verify` has read them.
 
     Example: tailrace archive rebuild-index
     """

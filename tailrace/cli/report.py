@@ -45,6 +45,11 @@ def report(
             return
     elif from_s is not None or to_s is not None:
         raise TailraceError("--from and --to are of a trace: name its file with --trace", status=2)
+    if not run.exists():
+        from tailrace.archive.lookup import where_is  # noqa: PLC0415
+
+        if archived := where_is(run):
+            raise TailraceError(f"{run}: no such run folder; {archived}", status=2)
     is_profile = run.is_file() or (run.is_dir() and has_records(run))
     path = output or (run.with_suffix(".html") if run.is_file() else run / "report.html")
     if is_profile and path == run:
