@@ -173,7 +173,7 @@ class _Packer:
     def close(self) -> None:
         """Finish the bundle and make its copies."""
         writer, self._writer = self._writer, None
-        # A hard link and its file must lie in one bundle, so no file of this one may be named later.
+        # A hard link and its file must lie in one bundle.
         self._links = Links()
         if writer is None:
             return

@@ -150,8 +150,9 @@ def _place(name: str, settings: dict[str, Any], path: Any) -> Place:
         raise ValueError(f"targets.{name}: bundle = {window!r}: write it as '100G..500G'")
     capacity = settings.get("capacity")
     settings = dict(settings)
-    if settings.get("kind") == "directory" and isinstance(settings.get("path"), str):
-        settings["path"] = str(path(settings["path"]))
+    for key in ("path", "config"):
+        if settings.get("kind") != "command" and isinstance(settings.get(key), str):
+            settings[key] = str(path(settings[key]))
     return Place(
         name, settings, smallest, largest, None if capacity is None else parse_size(capacity)
     )

@@ -26,6 +26,9 @@ def wait_staged(target: Target, keys: Iterable[str], tell: Tell = silent) -> Non
     """Ask for the recall of bundles in one batch, and wait until all can be read."""
     keys = list(keys)
     waiting = [key for key, ready in target.is_staged(keys).items() if not ready]
+    for key in waiting:
+        if target.size(key) is None:
+            raise target.fail(key, "the bundle is missing")
     if waiting:
         target.stage(waiting)
     pause_s = FIRST_POLL_S

@@ -58,11 +58,14 @@ class Target(abc.ABC):
         """Remove an object; one that is absent is no error."""
 
     def is_staged(self, keys: Iterable[str]) -> dict[str, bool]:
-        """Return for each key whether the object can be read now."""
+        """Return for each key whether the object can be read now; an absent one is no error."""
         return dict.fromkeys(keys, True)
 
     def stage(self, keys: Iterable[str]) -> None:  # noqa: B027
-        """Ask for the recall of all objects in one batch, and return at once."""
+        """Ask for the recall of all objects in one batch, and return at once.
+
+        An absent object is left out, so that it does not keep the others from being recalled.
+        """
 
     def prepare(self) -> None:  # noqa: B027
         """Make ready a target that has no object yet; called before the first `put`."""

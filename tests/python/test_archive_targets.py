@@ -145,6 +145,11 @@ def test_what_is_absent_is_an_error_with_the_name(settings: dict[str, Any], tmp_
     target = target_of("tier", settings)
     (tmp_path / "source").write_bytes(b"x")
     target.put("b-1.tar", tmp_path / "source")
+    # One that is absent does not keep another one from being recalled.
+    assert set(target.is_staged(["b-2.tar", "b-1.tar"])) == {"b-1.tar", "b-2.tar"}
+    target.stage(["b-2.tar", "b-1.tar"])
+    while not target.is_staged(["b-1.tar", "b-2.tar"])["b-1.tar"]:
+        pass
     for call in (
         lambda: target.get("b-2.tar", tmp_path / "back"),
         lambda: target.read("b-2.tar", 0, 1),
@@ -187,8 +192,8 @@ def test_settings_are_checked(kind: str) -> None:
     }
     settings = {"kind": kind, **table[kind]}
     assert target_of("tier", settings).kind == kind
-    with pytest.raises(TargetError, match="sise"):
-        target_of("tier", {**settings, "sise": "1"})
+    with pytest.raises(TargetError, match="sice"):
+        target_of("tier", {**settings, "sice": "1"})
     for name in table[kind]:
         less = {key: value for key, value in settings.items() if key != name}
         if name != "program":

@@ -233,17 +233,30 @@ class Command(Target):
         """Ask the tool: one call per key ends with 0 or 1; one call for all prints those staged."""
         template = self.templates["staged"]
         if any("{keys}" in word or "{keyfile}" in word for word in template):
-            printed = self._run("", "staged", keys=keys) if keys else b""
+            printed = self._printed_staged(keys)
             found = self.staged_pattern.finditer(printed.decode(errors="replace"))
             names = {match["key"] for match in found}
             return {key: key in names for key in keys}
         staged = {}
         for key in keys:
             outcome = self._outcome(key, "staged", key=key)
-            if outcome.status not in (0, 1):
+            if outcome.status not in (0, 1) and key in self._listed():
                 raise self.fail(key, outcome.message)
             staged[key] = outcome.status == 0
         return staged
+
+    def _printed_staged(self, keys: list[str]) -> bytes:
+        """Ask for all at once; a tool that fails may do so for one that is absent."""
+        if not keys:
+            return b""
+        outcome = self._outcome("", "staged", keys=keys)
+        if outcome.status == 0:
+            return outcome.output
+        listed = self._listed()
+        present = [key for key in keys if key in listed]
+        if len(present) == len(keys):
+            raise self.fail("", outcome.message)
+        return self._run("", "staged", keys=present) if present else b""
 
     def stage(self, keys: Iterable[str]) -> None:
         """Start one recall of all objects, in the order given; the tool may block until its end."""
@@ -251,6 +264,8 @@ class Command(Target):
             return
         busy = self._running()
         wanted = [key for key, ok in self.is_staged(keys).items() if not ok and key not in busy]
+        listed = self._listed() if wanted else {}
+        wanted = [key for key in wanted if key in listed]
         if not wanted:
             return
         said = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the recall has ended

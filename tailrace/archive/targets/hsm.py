@@ -79,8 +79,8 @@ class Hsm(Directory):
         super().delete(key)
 
     def is_staged(self, keys: Iterable[str]) -> dict[str, bool]:
-        staged = {}
-        for key, flags in self._states(list(keys)):
+        staged = dict.fromkeys(keys, False)
+        for key, flags in self._states([key for key in staged if self.size(key) is not None]):
             if flags & LOST:
                 raise self.fail(key, "the file system reports that the archived copy is lost")
             staged[key] = not flags & RELEASED
@@ -88,7 +88,8 @@ class Hsm(Directory):
         return staged
 
     def stage(self, keys: Iterable[str]) -> None:
-        released = [key for key, staged in self.is_staged(keys).items() if not staged]
+        away = [key for key, staged in self.is_staged(keys).items() if not staged]
+        released = [key for key in away if self.size(key) is not None]
         if not released:
             return
         with tempfile.NamedTemporaryFile("w", prefix="tailrace-", suffix=".list") as names:

@@ -234,13 +234,8 @@ class S3(Target):
         self._each(self._restore, list(keys))
 
     def _readable(self, key: str) -> bool:
-        return self._can_be_read(self._present(key))
-
-    def _present(self, key: str) -> dict[str, Any]:
         answer = self._head(key)
-        if answer is None:
-            raise self.fail(key, "no such object")
-        return answer
+        return answer is not None and self._can_be_read(answer)
 
     def _can_be_read(self, answer: dict[str, Any]) -> bool:
         archived = answer.get("StorageClass") in self.archive_classes
@@ -255,8 +250,8 @@ class S3(Target):
 
     def _restore(self, key: str) -> None:
         """Ask for a restore where one is needed; one that is under way is no error."""
-        answer = self._present(key)
-        if self._can_be_read(answer):
+        answer = self._head(key)
+        if answer is None or self._can_be_read(answer):
             return
         request: dict[str, Any] = {"GlacierJobParameters": {"Tier": self.restore_tier}}
         if "ArchiveStatus" not in answer:  # Intelligent tiering moves objects back for good.
