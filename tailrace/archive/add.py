@@ -18,6 +18,8 @@ from tailrace.archive.copies import Tell, complete, require_copies, resume, sile
 from tailrace.archive.description import describe_run, metadata_member
 from tailrace.archive.entry import FILE, FOLDER, SPARSE, SYMLINK, Entry, padded
 from tailrace.archive.opened import Archive
+from tailrace.archive.own_sums import TABLE as SUMS
+from tailrace.archive.own_sums import damaged_variables
 from tailrace.archive.sources import (
     Links,
     data_extents,
@@ -46,12 +48,13 @@ class Added:
     removed: int = 0  # sources that were removed
     bundles: list[str] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)  # path and reason
+    damaged: list[tuple[str, str]] = field(default_factory=list)  # path, variable: before that
     problems: list[str] = field(default_factory=list)  # of targets
 
     @property
     def status(self) -> int:
-        """Exit status: 1 if a target failed, 3 if sources were left out, else 0."""
-        return 1 if self.problems else PARTIAL if self.left_out else 0
+        """Exit status: 1 if a target failed, 3 if sources were left out or damaged, else 0."""
+        return 1 if self.problems else PARTIAL if self.left_out or self.damaged else 0
 
     def merge(self, other: "Added") -> None:
         """Add what another call did."""
@@ -135,10 +138,14 @@ class _Packer:
         writer = self._writer or self._open()
         writer.add(entry, source, extents)
         if entry.variables:
-            set_checks(
-                entry.variables,
-                lambda offset, length: writer.read(entry.data + offset, length),
-            )
+
+            def read(offset: int, length: int) -> bytes:
+                return writer.read(entry.data + offset, length)
+
+            set_checks(entry.variables, read)
+            if any(variable.name == SUMS for variable in entry.variables):
+                for name in damaged_variables(Path(entry.path), read):
+                    self._done.damaged.append((entry.path, name))
         self._archive.index.add(self._bundle, entry)
         if entry.kind in (FILE, SPARSE):
             self._done.files += 1
@@ -210,7 +217,7 @@ class _Packer:
     def _write_trailer(self, key: str, sums: Path, lines: Path) -> None:
         index = self._archive.index
         head = {"bundle": key, "copies": self._order.copies, "created": time.time()}
-        with sums.open("wb") as text, gzip.open(lines, "wb", 6) as packed:
+        with sums.open("wb") as text, gzip.open(lines, "wb", 1) as packed:
             packed.write(json.dumps(head).encode() + b"\n")
             for folder, description in self._runs:
                 row = {"run": folder, "description": description}

@@ -60,8 +60,7 @@ def send(archive: Archive, bundle: Bundle, name: str, source: Path, tell: Tell =
     """Store a bundle on a target, read it back and compare it."""
     target = archive.target(name)
     archive.require_lock()
-    if source != target.building_place(bundle.key):
-        archive.require_space(name, bundle)
+    archive.require_space(name, bundle, source == target.building_place(bundle.key))
     archive.index.set_copy(bundle.id, name, SENDING)
     tell(f"sending {bundle.key} to {name}")
     target.put(bundle.key, source)
@@ -79,7 +78,7 @@ def complete(
     """Make copies until `copies` of a bundle count; returns the problems of targets.
 
     `only` is the one target that may get a copy. Targets are taken in the order of the
-    configuration.
+    configuration; for one that fails, the next is taken.
     """
     problems: list[str] = []
     names = [only] if only else [place.name for place in archive.config.places]
@@ -95,7 +94,7 @@ def complete(
     bundle = archive.index.bundle(bundle.id)
     if len(bundle.verified) >= copies:
         _drop_built(archive, bundle)
-        return []
+        return problems
     return problems or [f"{bundle.key}: {len(bundle.verified)} of {copies} copies"]
 
 

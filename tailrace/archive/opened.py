@@ -43,9 +43,15 @@ class Archive:
             raise TailraceError("the archive is open for reading only")
         self.lock.require()
 
-    def require_space(self, name: str, bundle: Bundle) -> None:
-        """Raise an error if a copy of a bundle would not fit on a target."""
-        free = self.free_bytes(name)
+    def require_space(self, name: str, bundle: Bundle, placed: bool) -> None:
+        """Raise an error if a copy of a bundle would not fit on a target.
+
+        `placed`: its bytes lie there already, so that only the capacity matters.
+        """
+        capacity = self.config.place(name).capacity
+        if placed and capacity is None:
+            return
+        free = self.free_bytes(name) if not placed else (capacity or 0) - self.used_bytes(name)
         if free is not None and free < bundle.size:
             raise TargetError(name, bundle.key, f"needs {bundle.size} bytes, {free} are free")
 

@@ -56,7 +56,9 @@ def remove(archive: Archive, paths: list[str], dry_run: bool, tell: Tell = silen
         return done
     archive.require_lock()
     archive.index.remove_members(files)
-    for number in bundles:
+    # An earlier `remove` may have ended before it deleted its bundles.
+    rows = archive.index.run("SELECT DISTINCT bundle FROM files WHERE removed = 1").fetchall()
+    for number in sorted({*bundles, *(row[0] for row in rows)}):
         if _left(archive, number) == 0:
             bundle = archive.index.bundle(number)
             tell(f"deleting {bundle.key}")

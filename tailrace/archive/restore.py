@@ -46,6 +46,7 @@ class _Restorer:
         self._archive, self._base, self._beneath = archive, base, beneath
         self._force, self._tell = force, tell
         self.done = Restored()
+        self._ready: set[tuple[str, str]] = set()
         self._folders: list[int] = []
         self._links: list[int] = []
 
@@ -54,7 +55,9 @@ class _Restorer:
 
     def run(self, plan: Plan) -> Restored:
         """Restore all; what a copy lacks is taken from another one."""
-        order = [(number, self._sources(number)) for number in plan.bundles()]
+        numbers = plan.bundles()
+        self._ready = self._readable(numbers)
+        order = [(number, self._sources(number)) for number in numbers]
         self._stage(order)
         for number, sources in order:
             self._bundle(plan, number, sources)
@@ -64,15 +67,26 @@ class _Restorer:
     def _sources(self, number: int) -> list[str]:
         bundle = self._archive.index.bundle(number)
         names = sources_of(bundle, [place.name for place in self._archive.config.places])
-        ready = {}
-        for name in names:
-            try:
-                ready[name] = self._archive.target(name).is_staged([bundle.key])[bundle.key]
-            except TargetError:
-                ready[name] = False
         # A copy that can be read at once comes before one that waits for a mount.
         rank = {"verified": 0, "found": 0, "damaged": 1}
-        return sorted(names, key=lambda name: (rank[bundle.states[name]], not ready[name]))
+        ready = self._ready
+        return sorted(
+            names, key=lambda name: (rank[bundle.states[name]], (name, bundle.key) not in ready)
+        )
+
+    def _readable(self, numbers: list[int]) -> set[tuple[str, str]]:
+        """Return target and key of each copy that can be read at once; asks each target once."""
+        bundles = [self._archive.index.bundle(number) for number in numbers]
+        ready: set[tuple[str, str]] = set()
+        for place in self._archive.config.places:
+            keys = [bundle.key for bundle in bundles if place.name in bundle.states]
+            try:
+                found = self._archive.target(place.name).is_staged(keys) if keys else {}
+            except TargetError as error:
+                self._tell(str(error))
+                continue
+            ready |= {(place.name, key) for key, is_ready in found.items() if is_ready}
+        return ready
 
     def _stage(self, order: list[tuple[int, list[str]]]) -> None:
         """Ask each target once for all of its bundles."""

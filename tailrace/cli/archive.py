@@ -20,7 +20,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 archive = typer.Typer(
     cls=CommandsOnly,
-    help="Keep results on a second tier: tar bundles, verified copies, an index.\n\n"
+    help="Keep results on a second tier, and get parts of them back.\n\n"
     "Example: tailrace archive add runs/r1 --copies 2",
     rich_markup_mode=None,
     no_args_is_help=True,

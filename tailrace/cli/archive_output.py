@@ -75,6 +75,10 @@ class Output:
         if copies == 1 and not dry_run:
             text += "\nOnly one copy exists: make a second with `tailrace archive copy`"
         left = [f"{path}: {reason}; not archived" for path, reason in done.left_out]
+        left += [
+            f"{path}: {name} does not match the file's own checksums; archived as it is"
+            for path, name in done.damaged
+        ]
         self._result(dataclasses.asdict(done), text, left + done.problems)
 
     def restored(self, done: dict[str, Any], dry_run: bool) -> None:

@@ -109,6 +109,33 @@ def test_files_that_cannot_be_read_are_reported(archive: Archive, source: Path) 
     assert [path.name for path in source.iterdir()] == ["pipe"]
 
 
+@pytest.mark.parametrize("size", [100_000, 10_000_000], ids=["shrinks", "grows"])
+def test_a_file_that_changes_while_it_is_packed_is_taken_back(tmp_path: Path, size: int) -> None:
+    from tailrace.archive.bundle import BundleWriter, Changed  # noqa: PLC0415
+    from tailrace.archive.entry import FILE, Entry  # noqa: PLC0415
+    from tailrace.archive.sources import set_status  # noqa: PLC0415
+
+    path, bundle = tmp_path / "file", tmp_path / "made.tar"
+    path.write_bytes(os.urandom(9_000_000))
+    with BundleWriter("made.tar", bundle) as writer, path.open("r+b") as file:
+        entries = [Entry(f"/file{i}", FILE) for i in range(3)]
+        set_status(entries[0], os.fstat(file.fileno()))
+        writer.add(entries[0], file.fileno())
+        set_status(entries[1], os.fstat(file.fileno()))
+        file.truncate(size)
+        with pytest.raises(Changed):
+            writer.add(entries[1], file.fileno())
+        set_status(entries[2], os.fstat(file.fileno()))
+        writer.add(entries[2], file.fileno())
+        (tmp_path / "empty").touch()
+        writer.finish(tmp_path / "empty", tmp_path / "empty")
+    with tarfile.open(bundle) as opened:
+        members = {member.name: member.size for member in opened if member.name[0] == "f"}
+        assert members == {"file0": 9_000_000, "file2": size}
+        last = opened.extractfile("file2")
+        assert last is not None and last.read() == path.read_bytes()
+
+
 def test_one_lost_or_damaged_copy_is_replaced(archive: Archive, source: Path) -> None:
     archive.run("add", source, "--copies", "2")
     first, second, *_ = archive.bundles("two")
@@ -263,6 +290,36 @@ def test_a_target_that_is_not_mounted_gets_nothing(archive: Archive, source: Pat
     (archive.folder / "one").rmdir()
     (archive.folder / "elsewhere").rename(archive.folder / "one")
     archive.run("verify")
+
+
+def test_a_full_target_leaves_the_source(archive: Archive, source: Path) -> None:
+    text = archive.config.read_text().replace('path = "one"', 'path = "one"\ncapacity = "1k"')
+    archive.config.write_text(text)
+    before = tree(source)
+    assert "are free" in archive.run("add", source, "--move", "--copies", "2", status=1)
+    assert tree(source) == before
+    archive.config.write_text(text.replace("1k", "50M"))
+    archive.run("add", source, "--move", "--copies", "2")
+    assert not source.exists()
+    archive.run("verify")
+
+
+def test_another_target_is_taken_for_a_full_one(archive: Archive, source: Path) -> None:
+    text = archive.config.read_text().replace('path = "one"', 'path = "one"\ncapacity = "1k"')
+    archive.config.write_text(text)
+    assert "target one" in archive.run("add", source, "--move", status=1)
+    assert not source.exists() and {row["target"] for row in archive.json("verify")} == {"two"}
+    assert not archive.bundles("one") and not list((archive.folder / "one").glob(".*.partial"))
+
+
+def test_an_interrupted_remove_is_finished(archive: Archive, source: Path) -> None:
+    archive.run("add", source / "f1")
+    archive.run("add", source / "f2")
+    base = sqlite3.connect(archive.folder / "index" / "index.sqlite", isolation_level=None)
+    base.execute("UPDATE files SET removed = 1 WHERE bundle = 1")  # as if killed behind this
+    base.close()
+    archive.run("remove", source / "f2", "--force", "--yes")
+    assert archive.bundles() == []
 
 
 def test_a_damaged_index_is_reported(archive: Archive, source: Path) -> None:

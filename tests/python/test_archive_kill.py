@@ -115,35 +115,3 @@ def test_killed_a_hundred_times(tmp_path: Path) -> None:
     for seed in range(4):
         kill_nightly(tmp_path / f"n{seed}", 20, seed)
         kill_restore(tmp_path / f"r{seed}", 5, seed)
-
-
-def test_a_file_that_grows_or_shrinks_is_left_out(tmp_path: Path) -> None:
-    """A file that changes all the time is reported; all others are archived."""
-    archive = Archive(tmp_path)
-    source = tmp_path / "src"
-    source.mkdir()
-    for i in range(3):
-        (source / f"file{i}").write_bytes(bytes(1_000_000))
-    script = (
-        "import os,sys\n"
-        "file=open(sys.argv[1],'r+b')\n"
-        "n=0\n"
-        "print(flush=True)\n"
-        "while True:\n"
-        "    n+=1; file.truncate(1000000+n%2000)\n"
-    )
-    changing = subprocess.Popen(
-        [archive.start("list")[0], "-c", script, source / "file1"], stdout=subprocess.PIPE
-    )
-    try:
-        assert changing.stdout is not None
-        changing.stdout.readline()
-        (done,) = archive.json("add", source, "--move", status=3)
-    finally:
-        changing.kill()
-        changing.wait()
-    assert [Path(path).name for path, _ in done["left_out"]] == ["file1"]
-    assert [path.name for path in source.iterdir()] == ["file1"]
-    archive.run("verify")
-    archive.run("restore", source / "file2")
-    assert (source / "file2").stat().st_size == 1_000_000

@@ -199,6 +199,28 @@ def test_runs_are_found_by_their_description(archive: Archive, run: Path, tmp_pa
     assert names("grid=512") == ["r1"]
 
 
+def test_a_file_that_was_damaged_before_is_reported(archive: Archive, tmp_path: Path) -> None:
+    xxhash = pytest.importorskip("xxhash")
+    path, v = tmp_path / "v.h5", np.arange(300_000, dtype="f4")
+    with h5py.File(path, "w") as file:
+        file["v"] = v
+        cuts = [0, 1 << 20, v.nbytes]
+        rows = [
+            (0, a, b - a, xxhash.xxh3_64_intdigest(v.tobytes()[a:b]))
+            for a, b in ((cuts[0], cuts[1]), (cuts[1], cuts[2]))
+        ]
+        table = file.create_dataset("tailrace/checksums", data=np.array(rows, "u8"))
+        table.attrs["variables"] = "v\n"
+        at = file["v"].id.get_offset()
+    (done,) = archive.json("add", path)
+    assert done["damaged"] == []
+    raw = bytearray(path.read_bytes())
+    raw[at + (1 << 20) + 5] ^= 1
+    path.write_bytes(raw)
+    (done,) = archive.json("add", path, status=3)
+    assert done["damaged"] == [[str(path), "v"]] and done["files"] == 1
+
+
 def test_report_of_a_moved_run_says_where_it_is(
     archive: Archive, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
