@@ -55,7 +55,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build install demo demo-helium demo-groundwater python deb test verification sanitizers soak check bench reference clean distclean system
+.PHONY: help build install demo demo-helium demo-groundwater python deb test verification sanitizers soak check bench reference docs clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -189,6 +189,10 @@ reference:  ## The reference of the C++ and C headers by Doxygen, in build/refer
 	@mkdir -p build
 	@doxygen docs/Doxyfile
 	@echo "tailrace: open build/reference/html/index.html"
+
+docs: $(STAMPS)/venv-docs  ## The documents as a site with search, in build/site
+	@$(PY) -m mkdocs build --strict --quiet
+	@echo "tailrace: open build/site/index.html"
 
 clean:  ## Remove what the compilers made
 	@rm -rf build/release build/debug build/asan build/tsan build/ci

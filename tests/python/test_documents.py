@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What README and guides tell to type exists."""
 
+import importlib.util
+import json
 import re
 import shlex
 import subprocess
@@ -14,12 +16,14 @@ from stand_ins import built
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import tailrace
 from tailrace.cli import app
 from tailrace.cli.list import read_tables
 from tailrace.cli.old_names import RENAMED, renew
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS.remove(ROOT / "CHANGELOG.md")  # names what was
 
 
 def code(text: str) -> str:
@@ -87,6 +91,49 @@ def test_lines_are_at_most_100_columns_wide(path: Path) -> None:
     text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
     long = [line for line in text.splitlines() if len(line) > 100]
     assert not [line for line in long if not re.match(r" *\||!\[|    \S", line)]  # tables, code
+
+
+def test_the_version_has_one_place() -> None:
+    """The metadata name the version of `tailrace/__init__.py`, which CMake and pip read."""
+    cff = (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^version: (.*)$", cff, flags=re.MULTILINE) == [tailrace.__version__]
+    assert json.loads((ROOT / "codemeta.json").read_text())["version"] == tailrace.__version__
+    for name in ("pyproject.toml", "CMakeLists.txt"):
+        assert f'"{tailrace.__version__}"' not in (ROOT / name).read_text(), name
+    assert f"version {tailrace.__version__.rpartition('.')[0]}" in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_is_a_screen_and_a_half_with_three_doors() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) < 750
+    doors = re.findall(r"^## (I .*)$", text, flags=re.MULTILINE)
+    assert doors == ["I write a code", "I run somebody's MPI program", "I analyse files"]
+    assert "\n|" not in text  # tables are in the docs
+
+
+def navigation(text: str) -> list[str]:
+    """Return the pages in the navigation of mkdocs.yml."""
+    return re.findall(r"^ +- .*: (\S+[.]md)$", text.partition("\nnav:\n")[2], flags=re.MULTILINE)
+
+
+def test_pages_of_the_navigation_exist_once() -> None:
+    pages = navigation((ROOT / "mkdocs.yml").read_text())
+    assert len(pages) > 15 and len(set(pages)) == len(pages)
+    assert not [page for page in pages if not (ROOT / "docs" / page).is_file()]
+    how = [f"how/{path.name}" for path in (ROOT / "docs" / "how").glob("*.md")]
+    assert set(how) <= set(pages)
+
+
+def test_links_out_of_the_docs_are_paths_on_the_site() -> None:
+    spec = importlib.util.spec_from_file_location("site_links", ROOT / "tools" / "site_links.py")
+    assert spec and spec.loader
+    links = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(links)
+    text = "[a.cpp](../../examples/a.cpp), [jobs](../../x.slurm), [c](../c.md#d)\n"
+    fenced = "```\n[k](../../k)\n```\n"
+    expected = "`examples/a.cpp`, jobs (`x.slurm`), [c](../c.md#d)\n"
+    assert links.site_text(text + fenced, "how/b.md") == expected + fenced
+    assert links.slug("Which rank, on `which` node?", "-") == "which-rank-on-which-node"
 
 
 def anchors(text: str) -> set[str]:
