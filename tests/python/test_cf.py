@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CASES = {
     "turbulence": ("taylor_green", ("grid.n=12", "time.end=0.1", "scalars.schmidt=[1]")),
-    "groundwater": ("theis", ("grid.nx=16", "grid.ny=16")),
+    "groundwater": ("celia", ("time.end=600",)),
     "helium": ("photon", ("grid.points=36", "grid.step=0.3", "pulse.cycles=[1]", "time.step=0.2")),
 }
 ENVIRONMENT = {
