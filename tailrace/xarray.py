@@ -133,17 +133,25 @@ def _encode(
     listed = together(
         comm, lambda: [(n, v.dims, _is_whole(ds, n)) for n, v in variables.items()], same=True
     )
-    found: dict[str, _Encoded] = {}
-    for name, _, is_whole in listed:
-        variable = variables[name]
-        if is_whole:
-            parts = comm.allgather(variable.values) if set(variable.dims) & set(names) else None
-            joined = partial(_encode_whole, name, variable, parts, layout, names, sizes)
-            found[name] = together(comm, joined)
-        elif variable.dtype.kind in "Mm":
-            found[name] = _encode_times(name, variable, comm)
-        else:
-            found[name] = together(comm, partial(_encode_numbers, name, variable))
+    shared = [n for n, dims, is_whole in listed if is_whole and set(dims) & set(names)]
+    parts = comm.allgather({name: variables[name].values for name in shared})
+
+    def local() -> dict[str, _Encoded]:
+        made = {}
+        for name, _, is_whole in listed:
+            variable = variables[name]
+            if is_whole:
+                of_ranks = [part[name] for part in parts] if name in shared else None
+                made[name] = _encode_whole(name, variable, of_ranks, layout, names, sizes)
+            elif variable.dtype.kind not in "Mm":
+                made[name] = _encode_numbers(name, variable)
+        return made
+
+    found = together(comm, local)
+    for name, *_ in listed:
+        if name not in found:
+            found[name] = _encode_times(name, variables[name], comm)
+    found = {name: found[name] for name, *_ in listed}
     return found, _named(attributes)
 
 

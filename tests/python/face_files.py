@@ -252,7 +252,7 @@ def run_outputs(session: tailrace.Session, stem: Path) -> None:
         assert output.statistics["complete"] == 1
         assert output.describe() == session.describe()
         assert "1 of 1 steps complete" in output.describe_statistics()
-        refused(lambda: output.write(f"{stem}.h5", {"u": u > 0}, layout), "bool")
+        refused(lambda: output.write(f"{stem}.h5", {"u": u.astype("S3")}, layout), "'u'", "S3")
         if comm.size > 1:
             mine_alone = {"u": u, "w": u} if comm.rank == 1 else {"u": u}
             refused(
