@@ -91,7 +91,8 @@ class _Packer:
         self._links = Links()
         self._writer: BundleWriter | None = None
         self._bundle = 0
-        self._runs: list[tuple[str, dict[str, object]]] = []
+        self._runs: list[tuple[str, dict[str, object]]] = []  # of this bundle
+        self._coming: list[tuple[str, dict[str, object]]] = []  # of its next member
 
     def pack(self, entry: Entry) -> None:
         """Add a member, in a new bundle if the present one is full."""
@@ -147,6 +148,8 @@ class _Packer:
                 for name in damaged_variables(Path(entry.path), read):
                     self._done.damaged.append((entry.path, name))
         self._archive.index.add(self._bundle, entry)
+        self._runs += self._coming
+        self._coming = []
         if entry.kind in (FILE, SPARSE):
             self._done.files += 1
             self._done.bytes += entry.size
@@ -170,7 +173,7 @@ class _Packer:
 
     def begin_run(self, folder: str, description: dict[str, object]) -> None:
         """Note that the members that come next are of a run."""
-        self._runs.append((folder, description))
+        self._coming.append((folder, description))
 
     def end_path(self) -> None:
         """Close the bundle behind a path if it has reached the least size."""
@@ -180,7 +183,7 @@ class _Packer:
     def close(self) -> None:
         """Finish the bundle and make its copies."""
         writer, self._writer = self._writer, None
-        # A hard link and its file must lie in one bundle.
+        # A hard link and its file must lie in one bundle: no later link names a file of this one.
         self._links = Links()
         if writer is None:
             return

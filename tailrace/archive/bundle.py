@@ -46,6 +46,7 @@ class BundleWriter:
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         self._file = os.open(path, flags, 0o600)
         self._hasher = ThreadPoolExecutor(1)
+        self._blocks = [memoryview(bytearray(BLOCK_BYTES)) for _ in range(2)]
 
     def __enter__(self) -> "BundleWriter":
         return self
@@ -108,8 +109,10 @@ class BundleWriter:
         """Append a part of a file; its blocks are hashed while they are written."""
         hashed: Future[None] | None = None
         while length > 0:
+            self._blocks.reverse()  # the other block may still be hashed
+            view = self._blocks[0][: min(length, BLOCK_BYTES)]
             try:
-                block = os.pread(source, min(length, BLOCK_BYTES), offset)
+                block = view[: os.preadv(source, [view], offset)]
             except OSError as error:
                 raise Changed(f"cannot be read: {error.strerror}") from error
             finally:
@@ -142,7 +145,7 @@ class BundleWriter:
         self._flush()
         return os.pread(self._file, length, offset)
 
-    def _write(self, block: bytes) -> None:
+    def _write(self, block: bytes | memoryview) -> None:
         self.at += len(block)
         if len(block) >= _BUFFER_BYTES // 16:
             self._flush()
@@ -157,7 +160,7 @@ class BundleWriter:
             self._write_out(self._buffer)
             self._buffer = bytearray()
 
-    def _write_out(self, block: bytes | bytearray) -> None:
+    def _write_out(self, block: bytes | bytearray | memoryview) -> None:
         view = memoryview(block)
         try:
             while view:

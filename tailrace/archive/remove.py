@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailrace.archive.copies import Tell, silent
-from tailrace.archive.index import Bundle
+from tailrace.archive.index import FOUND, Bundle
 from tailrace.archive.opened import Archive
 from tailrace.archive.target import TargetError
 from tailrace.errors import TailraceError
@@ -104,7 +104,10 @@ def _delete(archive: Archive, bundle: Bundle, names: list[str], done: Removed) -
     whole = True
     for name in names:
         try:
-            archive.target(name).delete(bundle.key)
+            target = archive.target(name)
+            # It stops counting first: a deletion may be interrupted, or reported as failed.
+            archive.index.set_copy(bundle.id, name, FOUND, "its deletion did not end")
+            target.delete(bundle.key)
             archive.index.drop_copy(bundle.id, name)
             done.bytes += bundle.size
         except TargetError as error:

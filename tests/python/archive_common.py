@@ -33,6 +33,7 @@ class Archive:
     def __init__(self, folder: Path, window: str = "1M..4M", more: str = "") -> None:
         self.folder = folder
         self.config = folder / "archive.toml"
+        folder.mkdir(exist_ok=True)
         self.config.write_text(CONFIG.format(window=window) + more)
 
     def start(self, *words: str | Path) -> list[str]:

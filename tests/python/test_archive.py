@@ -51,6 +51,25 @@ def test_what_is_added_is_restored_by_us_and_by_tar(archive: Archive, source: Pa
             assert opened.getmembers()
 
 
+def test_hard_links_across_bundles(archive: Archive, tmp_path: Path) -> None:
+    source = tmp_path / "links"
+    source.mkdir()
+    for i in range(4):
+        (source / f"a{i}").write_bytes(os.urandom(1_500_000))
+        for name in ("b", "c"):
+            os.link(source / f"a{i}", source / f"{name}{i}")
+    archive.run("add", source, "--move")
+    assert len(archive.bundles()) > 2 and not source.exists()
+    archive.run("restore", source)
+    for i in range(4):
+        content = (source / f"a{i}").read_bytes()
+        assert len(content) == 1_500_000
+        assert all((source / f"{name}{i}").read_bytes() == content for name in "bc")
+    shutil.rmtree(source)
+    archive.run("restore", source / "c2")
+    assert (source / "c2").stat().st_size == 1_500_000
+
+
 def test_restore_keeps_a_different_file(archive: Archive, source: Path) -> None:
     archive.run("add", source)
     (source / "f1").write_text("newer")
