@@ -259,21 +259,43 @@ void mark_merged(std::vector<SeriesStep>& steps, const SeriesBatch& batch) {
   }
 }
 
+std::string merged_folder(const std::string& path) {
+  return real_path(followed_links(path) + ".merged").string();
+}
+
+/// What an attempt has left that was killed before the index listed it: files of several steps, of
+/// which some are `step` or later ones, that no step of `listed` is in.
+std::vector<std::string> unlisted_files(const std::string& path, std::int64_t step,
+                                        const std::vector<SeriesStep>& listed) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  for (fs::directory_iterator entry(merged_folder(path), failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const auto file = entry->path().string();
+    if (std::ranges::find(listed, file, &SeriesStep::merged) != listed.end()) continue;
+    const auto steps = steps_if_any(file);
+    if (!steps.empty() && steps.back() >= step) files.push_back(file);
+  }
+  return files;
+}
+
+void move_file(const std::string& file, void (*move)(const std::string&, const std::string&),
+               BegunSeries& done) {
+  const auto failure = failure_of([&] { move(file, done.folder); });
+  if (failure) done.failed.push_back(file + ": " + failure->what());
+  if (!failure) done.moved.push_back(file);
+}
+
 /// Moves the files of steps that have left the index, those of `later`. `staying`: the others.
 void move_later(const std::vector<SeriesStep>& later, const std::vector<SeriesStep>& staying,
                 const std::string& own, BegunSeries& done) {
-  const auto attempt = [&](const std::string& file, auto&& move) {
-    const auto failure = failure_of([&] { move(file, done.folder); });
-    if (failure) done.failed.push_back(file + ": " + failure->what());
-    if (!failure) done.moved.push_back(file);
-  };
   std::string merged;
   for (const auto& step : later) {
-    if (step.file != own && leads_to_file(step.file)) attempt(step.file, move_away);
+    if (step.file != own && leads_to_file(step.file)) move_file(step.file, move_away, done);
     if (step.merged.empty() || step.merged == merged) continue;
     merged = step.merged;
     const bool is_shared = !staying.empty() && staying.back().merged == merged;
-    attempt(merged, is_shared ? link_away : move_away);
+    move_file(merged, is_shared ? link_away : move_away, done);
   }
 }
 
@@ -338,14 +360,13 @@ std::optional<SeriesBatch> SeriesLinks::next_batch(std::size_t count, std::size_
   if (steps.size() <= first + count) return std::nullopt;
   SeriesBatch batch;
   for (auto at = first; at < first + count; ++at) batch.files.push_back(steps[at].file);
-  const auto folder = followed_links(path_) + ".merged";
+  const auto folder = merged_folder(path_);
   make_folder(folder);
   const auto from = steps_if_any(batch.files.front()), to = steps_if_any(batch.files.back());
   if (from.empty() || to.empty()) {
     throw Error(Errc::corrupt, fmt::format("{} has no step", batch.files.front()));
   }
-  batch.merged =
-      fmt::format("{}/{:06d}-{:06d}.h5", real_path(folder).string(), from.front(), to.front());
+  batch.merged = fmt::format("{}/{:06d}-{:06d}.h5", folder, from.front(), to.front());
   // Of another attempt, or of one that was killed before the index listed it.
   if (leads_to_file(batch.merged)) move_away(batch.merged, folder_of(path_) + "superseded");
   return batch;
@@ -375,6 +396,7 @@ BegunSeries begin_series(const std::string& path, const std::string& file,
   const auto own = target_of(folder_of(path), relative_to(folder_of(path), file));
   std::vector<SeriesStep> steps;
   if (before) steps = steps_of(path, *before);
+  const auto unlisted = unlisted_files(path, contents.step, steps);
   const auto later = take_later(steps, contents.step);
   done.is_other = before && before->form != form;
   const auto staying = steps;
@@ -392,6 +414,7 @@ BegunSeries begin_series(const std::string& path, const std::string& file,
   write_series_index(path, contents, list);
   remove_old_folders(path, list.version);
   move_later(later, staying, own, done);
+  for (const auto& one : unlisted) move_file(one, move_away, done);
   if (!done.is_other) remove_single_files(staying);
   flush_folder(series_folder(path));
   return done;

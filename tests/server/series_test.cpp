@@ -484,6 +484,23 @@ TEST_F(MergedSeriesTest, ARestartInAMergedFileReplacesItsLaterSteps) {
   }
 }
 
+TEST_F(MergedSeriesTest, FilesThatAKillHasLeftUnlistedAreMovedAway) {
+  start_afresh();
+  write_steps(merging("none"), 0, 4, 0);
+  if (comm.rank() == 0) fs::rename(merged("000000-000002.h5"), path("kept.h5"));
+  MPI_Barrier(comm.raw());
+  write_steps(options("none"), 4, 6, 0);  // the index has lost three steps, and lists 3, 4, 5
+  if (comm.rank() == 0) fs::rename(path("kept.h5"), merged("000000-000002.h5"));
+  MPI_Barrier(comm.raw());
+  write_steps(options("none"), 6, 7, 0);
+  EXPECT_TRUE(fs::exists(merged("000000-000002.h5")));  // older steps
+  MPI_Barrier(comm.raw());
+  write_steps(options("none"), 1, 2, 1);
+  EXPECT_FALSE(fs::exists(merged("000000-000002.h5")));
+  EXPECT_TRUE(fs::exists(path("superseded/000000-000002.h5")));
+  expect_series({{1, 1}});
+}
+
 TEST_F(MergedSeriesTest, FilesOfSeveralStepsHaveTheChecksumsOfTheSteps) {
   for (const bool checksums : {true, false}) {
     SCOPED_TRACE(checksums);

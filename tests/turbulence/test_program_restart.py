@@ -95,6 +95,28 @@ def test_a_run_is_one_data_set_over_restarts(run: Path, servers: str) -> None:
     assert [path.name for path in (run / "superseded").iterdir()] == ["taylor_green_000010.h5"]
 
 
+def test_a_run_may_merge_its_steps(run: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    case = CASES / "taylor_green.toml"
+    settings = [*TINY, "output.every=1", "checkpoint.every=6",
+                "output.series='fields.h5 steps_per_file=4'"]  # fmt: skip
+
+    def check(last: int) -> None:
+        with h5py.File(run / "fields.h5") as file:
+            assert file["step"][...].tolist() == list(range(last + 1))
+            assert not (file["u"][...] == 0).all(axis=(1, 2, 3)).any()
+
+    succeed(2, case, run, *settings)
+    check(10)
+    assert {path.name for path in (run / "fields.h5.merged").iterdir()} == {
+        "000000-000003.h5", "000004-000007.h5"
+    }  # fmt: skip
+    older = run / "checkpoint_000006.h5"
+    succeed(1, case, run, *settings, f"restart.file={older}", "time.max_steps=8")
+    check(8)
+    assert (run / "superseded/000004-000007.h5").exists()
+
+
 def test_a_run_without_a_series(run: Path) -> None:
     succeed(1, CASES / "taylor_green.toml", run, *TINY, "output.series=")
     assert not (run / "fields.h5").exists()
