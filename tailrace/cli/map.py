@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``tailrace map``: which rank on which node, for any launcher, and whether it came out so."""
+"""``tailrace map``: which rank on which node, for any launcher, and a check of the outcome."""
 
 import json
 from dataclasses import asdict
@@ -82,7 +82,7 @@ def _map(
     nodes: Annotated[
         str, _text("Nodes of the job on it: N, 6x24x24, scattered:N.", hidden=True)
     ] = "all",
-    order: Annotated[str, _text("Write this order, not the cheapest.", metavar="NAME")] = "",
+    order: Annotated[str, _text("Write this order instead of the cheapest.", metavar="NAME")] = "",
     output: Annotated[
         Path | None, _text("Write files for all launchers.", "-o", metavar="FOLDER")
     ] = None,
@@ -254,7 +254,7 @@ def check(
     ],
     json_to: JsonOption = None,
 ) -> None:
-    """Start a launcher with a probe: is each rank where planned. Status 1 if not.
+    """Start a launcher with a probe and compare each rank with the map. Status 1 if wrong.
 
     Example: tailrace map check map/map.json -- mpirun -n 8 --rankfile FILE
     """
@@ -285,13 +285,13 @@ def probe_(
     command: Annotated[
         list[str], typer.Argument(metavar="LAUNCHER...", help="After --, with its options.")
     ],
-    limit: Annotated[float, typer.Option(help="Slow: longer than the median, times this.")] = 1.2,
+    limit: Annotated[float, typer.Option(help="Slow from this multiple of the median.")] = 1.2,
     output: Annotated[
         Path | None, _text("Write the nodes that are not slow.", "-o", metavar="FILE")
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
-    """Find slow nodes: all ranks time some computing and memory. Status 1 if there are any.
+    """Find slow nodes: all ranks time arithmetic and memory. Status 1 if any is slow.
 
     Example: tailrace map probe -o good -- srun -n 512
     """
@@ -321,9 +321,9 @@ def choose_nodes_(
     machine: Annotated[str, _text("torus:..., as tailrace plan transposes; gemini.")] = "gemini",
     count: Annotated[int | None, _count("Nodes of the job.")] = None,
     given: Annotated[
-        Path | None, _text("Score this list of node numbers, too.", metavar="FILE")
+        Path | None, _text("Also score this list of node numbers.", metavar="FILE")
     ] = None,
-    down: Annotated[Path | None, _text("Nodes that cannot be had.", metavar="FILE")] = None,
+    down: Annotated[Path | None, _text("List of unavailable nodes.", metavar="FILE")] = None,
     output: Annotated[Path | None, _text("Write the best list.", "-o", metavar="FILE")] = None,
     json_to: JsonOption = None,
 ) -> None:

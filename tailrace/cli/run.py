@@ -46,7 +46,7 @@ def run(
         bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
     ] = False,
     profile: Annotated[
-        bool, typer.Option("--profile", help="Record its MPI calls, for the report.")
+        bool, typer.Option("--profile", help="Record the MPI calls for the report.")
     ] = False,
 ) -> None:
     """Run a case; SIGTERM or Ctrl-C ends it cleanly, with a last checkpoint.

@@ -103,7 +103,7 @@ def library() -> Path:
 
 def run(code: str, **settings: str) -> str:
     """Run Python code by the command, with these settings; return what the library says."""
-    words = [sys.executable, "-m", "tailrace", "run", "--with", "blas", "--", sys.executable]
+    words = [sys.executable, "-m", "tailrace", "exec", "--with", "blas", "--", sys.executable]
     done = subprocess.run(
         [*words, "-c", code + END],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **settings},

@@ -209,7 +209,7 @@ def test_runs_of_programs(plain_launcher: Path) -> None:
 def test_run_with_settings(plain_launcher: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = plain_launcher / "s.toml"
     file.write_text(settings_text(Setting("s", {"X": "seen"}), "", {}))
-    words = ["run", "--with", str(file), "-n", "2", "--", "sh", "-c", "echo $X $RANKS; exit 5"]
+    words = ["exec", "--with", str(file), "-n", "2", "--", "sh", "-c", "echo $X $RANKS; exit 5"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 5
     assert "seen 2" in capfd.readouterr().out
@@ -224,7 +224,7 @@ def test_winners_are_remembered_by_build(
     program = plain_launcher / "app"
     program.write_text("#!/bin/sh\necho $X\n")
     program.chmod(0o755)
-    words = ["run", "--with", "remembered", "-n", "2", "--", str(program)]
+    words = ["exec", "--with", "remembered", "-n", "2", "--", str(program)]
     assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
     remember(program, [], 2, settings_text(Setting("s", {"X": "seen"}), "", {}))
     assert CliRunner().invoke(app, words).exit_code == 0
@@ -242,7 +242,7 @@ def test_winners_are_remembered_by_build(
 def test_run_with_sparse_asks_petsc_for_the_plugin(
     plain_launcher: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["run", "--with", "sparse", "--", "sh", "-c", "echo $PETSC_OPTIONS; exit 5"]
+    words = ["exec", "--with", "sparse", "--", "sh", "-c", "echo $PETSC_OPTIONS; exit 5"]
     monkeypatch.setenv("TAILRACE_BIN_DIR", str(plain_launcher))
     monkeypatch.setenv("PETSC_OPTIONS", "-ksp_type cg")
     assert "petsc-dev" in str(CliRunner().invoke(app, words).exception)

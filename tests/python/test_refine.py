@@ -108,7 +108,7 @@ def library() -> Path:
 
 def run(code: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     """Run Python code by the command, with these settings of the library."""
-    words = [sys.executable, "-m", "tailrace", "run", "--with", "refine", "--", sys.executable]
+    words = [sys.executable, "-m", "tailrace", "exec", "--with", "refine", "--", sys.executable]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **settings}
     return subprocess.run(
         [*words, "-c", code],

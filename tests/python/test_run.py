@@ -128,8 +128,9 @@ def test_signal_reaches_the_ranks_of_a_step(
     program = str(stage / "tools" / "tailrace-turbulence")
     (stage / "one.toml").write_text('[environment]\nONE = "1"\n')
     words = ["--with", "one.toml", "--", program, case] if not with_case else [case]
+    start = COMMAND if with_case else [*COMMAND[:-1], "exec"]
     process = subprocess.Popen(
-        [*COMMAND, "-n", "2", *words, "--run-dir", "out"], stderr=subprocess.PIPE, text=True
+        [*start, "-n", "2", *words, "--run-dir", "out"], stderr=subprocess.PIPE, text=True
     )
     ready = [stage / "out" / f"ready-{rank}" for rank in range(2)]
     limit = time.monotonic() + 60

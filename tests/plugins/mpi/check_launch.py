@@ -96,7 +96,7 @@ def check_experiment(folder: Path, bin_dir: str, program: str) -> None:
     assert settings.exists() == (found["winner"] is not None), found
     settings.write_text('[environment]\nTAILRACE_NOTHING = "1"\n')
     done = subprocess.run(
-        [*command, "run", "--with", settings, "-n", "2", "--", program, "data"],
+        [*command, "exec", "--with", settings, "-n", "2", "--", program, "data"],
         capture_output=True,
         text=True,
         env=environment,
@@ -108,7 +108,7 @@ def check_experiment(folder: Path, bin_dir: str, program: str) -> None:
 
 def check_waiting(folder: Path, bin_dir: str, program: str) -> None:
     """Results are right with naps, calls between communicators go to MPI, and `mpi` is obeyed."""
-    command = [sys.executable, "-m", "tailrace", "run", "--with", "waiting"]
+    command = [sys.executable, "-m", "tailrace", "exec", "--with", "waiting"]
     for ranks, kind in ((3, "nap"), (2, "mpi")):
         environment = {"PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir, "TAILRACE_WAIT": kind}
         done = subprocess.run(
@@ -126,7 +126,7 @@ def check_waiting(folder: Path, bin_dir: str, program: str) -> None:
 
 def check_collectives(folder: Path, bin_dir: str, program: str) -> None:
     """Results are those of MPI, whichever way calls go, and the line at the end counts them."""
-    command = [sys.executable, "-m", "tailrace", "run", "--with", "collectives"]
+    command = [sys.executable, "-m", "tailrace", "exec", "--with", "collectives"]
     compares = "collectives" in Path(program).name
     arguments = ["random", "1"] if compares else [str(folder / "data")]
     mpich = "mpich" in Path(program).name  # whose own calls take 4 ms where ranks share cores
@@ -155,7 +155,7 @@ def check_collectives(folder: Path, bin_dir: str, program: str) -> None:
 
 def check_io(folder: Path, bin_dir: str, program: str) -> None:
     """Files and what is read are those of MPI-IO, whichever way calls go; a line counts them."""
-    command = [sys.executable, "-m", "tailrace", "run", "--with", "io"]
+    command = [sys.executable, "-m", "tailrace", "exec", "--with", "io"]
     fortran = Path(program).name.removesuffix("_mpich") != "profile_io"
     for ranks, way in ((3, "ours"), (2, "measured"), (2, "mpi"), (2, "hidden")):
         programs = "5" if way == "hidden" else "30"

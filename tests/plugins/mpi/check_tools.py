@@ -119,7 +119,7 @@ def check_walk(folder: Path, bin_dir: str, program: str) -> None:
 def check_counts(folder: Path, bin_dir: str, program: str) -> None:
     """A tool that the user preloads counts what the program made, under each command."""
     tool = Path(program).parent / f"libprofile_count_tool_{family_of(program)}.so"
-    for words in (["profile"], *(["run", "--with", w] for w in ("waiting", "collectives", "io"))):
+    for words in (["profile"], *(["exec", "--with", w] for w in ("waiting", "collectives", "io"))):
         command = [*words, "-n", "2", "--", program, str(folder / "data")]
         done = tailrace(command, folder, bin_dir, **QUIET, LD_PRELOAD=str(tool))
         require(done.returncode == 0, f"{words}", done)
@@ -133,7 +133,7 @@ def check_counts(folder: Path, bin_dir: str, program: str) -> None:
 def check_order(folder: Path, bin_dir: str, program: str) -> None:
     """Blocking calls that nap do not match the program's non-blocking ones."""
     for number in (2, 3):
-        command = ["run", "--with", "waiting", "-n", str(number), "--", program]
+        command = ["exec", "--with", "waiting", "-n", str(number), "--", program]
         done = tailrace(command, folder, bin_dir, TAILRACE_WAIT="nap", TAILRACE_REPORT="1")
         require(done.returncode == 0 and "ORDER 17\n" in done.stdout, "order", done)
         require("wait: naps;" in done.stderr, "naps", done)
@@ -161,19 +161,19 @@ def check_dlopened(folder: Path, bin_dir: str, program: str) -> None:
         require(done.returncode == 0, f"profile, {how}", done)
         found = re.search(r"^MPI_Barrier +(\d+) .*dlopened.py:\d+", done.stderr, re.MULTILINE)
         require(found is not None and found[1] == "14", f"profile, {how}: 14 barriers", done)
-        done = tailrace(["run", "--with", "collectives", *words], folder, bin_dir, **more)
+        done = tailrace(["exec", "--with", "collectives", *words], folder, bin_dir, **more)
         require("rank 0: 7 calls seen" in done.stderr, f"collectives, {how}", done)
         done = tailrace(
-            ["run", "--with", "waiting", *words], folder, bin_dir, **more, TAILRACE_WAIT="nap"
+            ["exec", "--with", "waiting", *words], folder, bin_dir, **more, TAILRACE_WAIT="nap"
         )
         require("naps; rank 0: 7 calls napping" in done.stderr, f"waiting, {how}", done)
-        done = tailrace(["run", "--with", "io", *words], folder, bin_dir, **more)
+        done = tailrace(["exec", "--with", "io", *words], folder, bin_dir, **more)
         require("tailrace io: rank 0:" in done.stderr, f"io, {how}", done)
 
 
 def check_sessions(folder: Path, bin_dir: str, program: str) -> None:
     """Programs without MPI_Init are told so, by all four libraries, and run as they do."""
-    for words in (["profile"], *(["run", "--with", w] for w in ("waiting", "collectives", "io"))):
+    for words in (["profile"], *(["exec", "--with", w] for w in ("waiting", "collectives", "io"))):
         done = tailrace([*words, "-n", "2", "--", program], folder, bin_dir)
         require(done.returncode == 0, f"{words}", done)
         require(done.stdout.count("a session") == 2, f"{words}: output", done)
