@@ -209,7 +209,7 @@ def demo(
     grid: Annotated[int, typer.Option(min=8, help="Grid points along each axis.")] = GRID,
     end: Annotated[float, typer.Option(min=0.0, max=1e6, help="End of the flow's time.")] = END,
     every: Annotated[int, typer.Option(min=1, help="Steps between field files.")] = EVERY,
-    piece: Annotated[int, typer.Option(min=1, help="Number of last steps, run in each mode.")] = PIECE,
+    piece: Annotated[int, typer.Option(min=1, help="Last steps, which run in each mode.")] = PIECE,
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds of all modes.")] = REPEATS,
     run_dir: Annotated[
         Path | None,
