@@ -133,11 +133,10 @@ def test_damage_on_tape_is_named(library: TapeLibrary, tmp_path: Path) -> None:
     library.set(stays=False)
     source = tmp_path / "src"
     source.mkdir()
-    for number in range(6):
+    for number in range(4):
         (source / f"f{number}").write_bytes(random.Random(number).randbytes(50_000))
     archive = TieredArchive(tmp_path, "60k..120k", {"tape": library.settings()})
     archive.run("add", source)
-    archive.run("verify")
     rows = [row for row in archive.json("list") if row["size"] == 50_000]
     chance = random.Random(11)
     for row in chance.sample(rows, 2):
@@ -150,8 +149,8 @@ def test_damage_on_tape_is_named(library: TapeLibrary, tmp_path: Path) -> None:
         assert [each["bundle"] for each in found] == [row["bundle"]]
         assert [row["path"] in problem for problem in found[0]["problems"]] == [True]
         tape.write_bytes(good)
-        library.run("drop")
-        archive.run("verify")
+    library.run("drop")
+    archive.run("verify")
 
 
 def test_a_server_that_stops_and_starts_again(source: Path, tmp_path: Path) -> None:
