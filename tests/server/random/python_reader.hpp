@@ -37,6 +37,7 @@ class JsonText {
       return fmt::format("{}", number);
     }
   }
+  static std::string of(Half number) { return of(static_cast<double>(number)); }
   template <class Part>
   static std::string of(const std::complex<Part>& number) {
     return fmt::format("[{:.17g},{:.17g}]", number.real(), number.imag());
