@@ -30,6 +30,17 @@ def size_text(count: float) -> str:
     return ""
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "copy"), counted(2, "file")
+    ('1 copy', '2 files')
+    """
+    if count != 1:
+        noun = f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun}"
+
+
 def _complain(lines: list[str]) -> None:
     for line in lines[:MOST_PROBLEMS]:
         print(f"tailrace: {line}", file=sys.stderr)
@@ -66,12 +77,12 @@ class Output:
     def added(self, done: Any, copies: int, dry_run: bool) -> None:
         """Print what `add` or `nightly` did."""
         if dry_run:
-            text = f"would archive {done.files} files, {size_text(done.bytes)}"
+            text = f"would archive {counted(done.files, 'file')}, {size_text(done.bytes)}"
         else:
-            text = f"archived {done.files} files, {size_text(done.bytes)}"
-            text += f" in {len(done.bundles)} bundles"
-        text += f"; {done.known} files are archived already" if done.known else ""
-        text += f"; removed {done.removed} sources" if done.removed else ""
+            text = f"archived {counted(done.files, 'file')}, {size_text(done.bytes)}"
+            text += f" in {counted(len(done.bundles), 'bundle')}"
+        text += f"; archived already: {counted(done.known, 'file')}" if done.known else ""
+        text += f"; removed {counted(done.removed, 'source')}" if done.removed else ""
         if copies == 1 and not dry_run:
             text += "\nOnly one copy exists: make a second with `tailrace archive copy`"
         left = [f"{path}: {reason}; not archived" for path, reason in done.left_out]
@@ -83,15 +94,13 @@ class Output:
 
     def restored(self, done: dict[str, Any], dry_run: bool) -> None:
         """Print what `restore` did, or would do."""
+        part = f"{size_text(done['bytes_read'])} of {counted(done['bundles'], 'bundle')}"
         if dry_run:
-            text = (
-                f"would read {size_text(done['bytes_read'])} of {done['bundles']} bundles;"
-                f" mounts expected: {done['mounts']}"
-            )
+            text = f"would read {part}; mounts expected: {done['mounts']}"
         else:
-            text = f"restored {done['files']} files, {size_text(done['bytes'])}"
-            text += f"; read {size_text(done['bytes_read'])} of {done['bundles']} bundles"
-            text += f"; {done['kept']} files were present" if done["kept"] else ""
+            text = f"restored {counted(done['files'], 'file')}, {size_text(done['bytes'])}"
+            text += f"; read {part}"
+            text += f"; present already: {counted(done['kept'], 'file')}" if done["kept"] else ""
         self._result(done, text, done["problems"])
 
     def verified(self, row: dict[str, Any]) -> None:
@@ -105,13 +114,15 @@ class Output:
     def removed(self, done: Any, dry_run: bool) -> None:
         """Print what `remove` did."""
         verb = "would remove" if dry_run else "removed"
-        text = f"{verb} {done.files} files; deleted {len(done.bundles)} bundles,"
+        bundles = counted(len(done.bundles), "bundle")
+        text = f"{verb} {counted(done.files, 'file')}; deleted {bundles},"
         self._result(dataclasses.asdict(done), f"{text} {size_text(done.bytes)}", done.problems)
 
     def copied(self, bundles: int, copies: int, problems: list[str]) -> None:
         """Print what `copy` did."""
         row = {"bundles": bundles, "copies": copies, "problems": problems}
-        self._result(row, f"{bundles} bundles, {copies} copies asked for", problems)
+        text = f"{counted(bundles, 'bundle')}, {counted(copies, 'copy')} asked for"
+        self._result(row, text, problems)
 
     def rebuilt(self, done: Any) -> None:
         """Print what `rebuild-index` found."""
@@ -142,13 +153,14 @@ class Output:
     def status(self, row: dict[str, Any]) -> None:
         """Print the summary of the archive."""
         text = (
-            f"{row['bundles']} bundles, {row['files']} files, {size_text(row['bytes'])};"
-            f" {row['runs']} runs\nindex {row['index']}"
+            f"{counted(row['bundles'], 'bundle')}, {counted(row['files'], 'file')},"
+            f" {size_text(row['bytes'])};"
+            f" {counted(row['runs'], 'run')}\nindex {row['index']}"
         )
         for name, states in row["copies"].items():
             counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
             text += f"\n{name}: {counts}"
         if row["single"]:
-            text += f"\n{row['single']} bundles have only one verified copy"
+            text += f"\nonly one verified copy: {counted(row['single'], 'bundle')}"
         lines = [f"{key}: {have} of {want} copies" for key, have, want in row["short_of_copies"]]
         self._result(row, text, lines)
