@@ -33,6 +33,9 @@ inline constexpr std::array environment_variables{
                         "1: no choice depends on a measured time, so that runs repeat bit for bit"},
     EnvironmentVariable{"TAILRACE_CACHE", "folder", "tailrace in XDG_CACHE_HOME or ~/.cache",
                         "the cache folder"},
+    EnvironmentVariable{"TAILRACE_ARCHIVE", "file",
+                        "tailrace/archive.toml of the configuration folder",
+                        "the configuration of the archive"},
     EnvironmentVariable{"TAILRACE_REPORT", "0, 1", "",
                         "what is printed on stderr by rank 0: 0: no closing lines of plug-ins; "
                         "1: also those of waiting, and the hints of each opened file"},

@@ -20,6 +20,7 @@ import h5py
 import numpy as np
 
 from tailrace.errors import TailraceError
+from tailrace.files import replaced
 
 Refs = dict[str, Any]
 
@@ -59,9 +60,8 @@ def references(
                 raise
     whole: Refs = {"version": 1, "refs": found}
     if path is not None:
-        partial = Path(f"{path}.partial")
-        partial.write_text(json.dumps(whole), encoding="utf-8")
-        partial.replace(path)
+        with replaced(Path(path)) as partial:
+            partial.write_text(json.dumps(whole), encoding="utf-8")
     return whole
 
 

@@ -58,7 +58,8 @@ void DensityOutput::write(const Observer& observer, const Wave& wave, std::int64
   };
   const Attributes about_time{{"long_name", std::string("time since the start of the run")},
                               {"units", std::string("2.4188843265857e-17 s")}};
-  file.coordinates = {radius("r1", "first"), radius("r2", "second"), {"time", {}, about_time, time}};
+  file.coordinates = {
+      radius("r1", "first"), radius("r2", "second"), {"time", {}, about_time, time}};
   file.variables.emplace_back("density", ItemType::float64, std::vector<std::string>{"r1", "r2"},
                               &*layout_, memory_, density_.data(),
                               Attributes{{"long_name", std::string("density of probability")},

@@ -50,22 +50,29 @@ def _left(archive: Archive, bundle: int) -> int:
 
 def remove(archive: Archive, paths: list[str], dry_run: bool, tell: Tell = silent) -> Removed:
     """Remove members; bundles of which nothing is left are deleted on all targets."""
+    done = Removed()
+    if not dry_run:
+        # An earlier `remove` may have ended before it deleted its bundles.
+        rows = archive.index.run("SELECT DISTINCT bundle FROM files WHERE removed = 1").fetchall()
+        _delete_empty(archive, sorted(row[0] for row in rows), done, tell)
     files, bundles = _matching(archive, paths)
-    done = Removed(files=len(files))
-    if dry_run:
-        return done
-    archive.require_lock()
-    archive.index.remove_members(files)
-    # An earlier `remove` may have ended before it deleted its bundles.
-    rows = archive.index.run("SELECT DISTINCT bundle FROM files WHERE removed = 1").fetchall()
-    for number in sorted({*bundles, *(row[0] for row in rows)}):
+    done.files = len(files)
+    if not dry_run:
+        archive.require_lock()
+        archive.index.remove_members(files)
+        _delete_empty(archive, bundles, done, tell)
+    return done
+
+
+def _delete_empty(archive: Archive, bundles: list[int], done: Removed, tell: Tell) -> None:
+    for number in bundles:
+        archive.require_lock()
         if _left(archive, number) == 0:
             bundle = archive.index.bundle(number)
             tell(f"deleting {bundle.key}")
             if _delete(archive, bundle, list(bundle.states), done):
                 archive.index.forget(number)
                 done.bundles.append(bundle.key)
-    return done
 
 
 def remove_copy(

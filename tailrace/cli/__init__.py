@@ -41,6 +41,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Files": {
         "verify": "Check files against their checksums.",
         "stripe": "Show, advise on or set the stripes of files.",
+        "archive": "Keep results on a second tier, and get parts of them back.",
     },
     "Planning": {
         "plan": "Say what output costs a run, without and with servers.",

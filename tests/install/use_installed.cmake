@@ -130,6 +130,8 @@ if(EXISTS ${prefix}/${libdir}/cmake/tailrace/tailrace_dense.cmake)
   )
 endif()
 
+# Kernels that are chosen by their times differ in the last digits of what they compute.
+set(ENV{TAILRACE_REPRODUCIBLE} 1)
 must_run(${mpiexec} ${numproc_flag} 2 ${work}/examples/heat 32 ${fields})
 if(NOT EXISTS ${fields}/heat_40.h5)
   message(FATAL_ERROR "heat wrote no ${fields}/heat_40.h5")
@@ -216,6 +218,7 @@ if(EXISTS ${prefix}/${libdir}/pkgconfig/tailrace-fortran.pc)
     ${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/fortran/heat_40.h5
   )
 endif()
+unset(ENV{TAILRACE_REPRODUCIBLE})
 must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/transpose 30)
 # A run on 3 ranks, the end of it again on 2, from a file of the first.
 file(MAKE_DIRECTORY ${fields}/again)

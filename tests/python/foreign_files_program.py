@@ -307,7 +307,7 @@ def check_attributes(path: Path) -> None:
             )
             kept = np.asarray(wanted).dtype
             if kept.kind in "biufc" and np.size(wanted):
-                exact = kept.newbyteorder("=") if kept.itemsize > 2 or kept.kind != "f" else "f4"
+                exact = kept.newbyteorder("=")
                 assert np.asarray(found).dtype == exact, f"{name}: {np.asarray(found).dtype}"
         try:
             raise AssertionError(file.attribute("absent"))

@@ -88,7 +88,7 @@ LOOP_FAULTS = {
     "exchange.start(wrong, v)": "source 0",
     "reduction.allreduce(wrong)": "values",
     "reduction.reduce(wrong)": "values",
-    "reduction.dots([(wrong, wrong)])": "vector 0",
+    "reduction.dots([(wrong, wrong)])": "dots: float16",
     "transform.forward(wrong)": "field",
     "transform.backward(wrong)": "mode array",
     "fast.forward(wrong)": "the input has shape",

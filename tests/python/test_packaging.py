@@ -108,7 +108,8 @@ def test_the_recipe_knows_what_the_build_looks_for(recipe: dict[str, Any]) -> No
         files += (ROOT / folder).rglob("CMakeLists.txt")
     text = "\n".join(path.read_text() for path in files)
     asked = set(re.findall(r"find_package\((\w+)", text))
-    asked |= set(re.findall(r"IMPORTED_TARGET (?:GLOBAL )?([\w+-]+)", text))
+    asked |= set(re.findall(r"IMPORTED_TARGET (?:GLOBAL )?(?!GLOBAL)([\w+-]+)", text))
+    asked |= set(re.findall(r"[A-Z]+=(lib(?!rary)\w+)", text))
     assert {"MPI", "fmt", "libxxhash", "liburing"} <= asked
     for name in asked - others:
         assert names[name] in needs, name

@@ -57,6 +57,8 @@ WRONG = [
         "plan transposes --machine torus:4x4,bw=1 --ranks-per-node 1000000000 --points 8",
         "more than 10000000",
     ),
+    ("archive status --config nosuch", "nosuch"),
+    ("archive add dir --config binary", "binary"),
     ("stripe show nosuch", "nosuch: no such file or folder"),
     ("tune --file dir", "--file dir: is a folder"),
     ("tune --budget nan", "--budget"),

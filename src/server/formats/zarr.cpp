@@ -300,7 +300,7 @@ std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
   const ChunkCodec codec(plain, {type, num_dims, cell, output_.checksums});
   const auto folder = array_folder(coordinate.name);
   if (num_dims == 0) {
-    std::vector<std::byte> item(values.data, values.data + item_bytes(type)), encoded;
+    RawBytes item(values.data, values.data + item_bytes(type)), encoded;
     codec.encode(item, encoded);
     write_bytes(folder + "/c", encoded, hints_.sync);
   } else if (values.count > 0) {

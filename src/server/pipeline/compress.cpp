@@ -12,6 +12,7 @@ class Compress : public Stage {
     parse_encoding(settings);  // refuses what is wrong now rather than at the first step
   }
   void run(Step& step, StageContext&) override { step.encoding = settings_; }
+  bool computes() const override { return false; }
 
  private:
   StageSettings settings_;

@@ -256,7 +256,7 @@ class Pipeline::Line {
       place_ = fmt::format(", stage \"{}\"", product_.stages[i]);
       scalars.only = false;
       group.run([&] {
-        widen_halves(step);
+        if (stages_[i]->computes()) widen_halves(step);
         stages_[i]->run(step, context);
       });
     }

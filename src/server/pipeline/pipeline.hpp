@@ -39,6 +39,8 @@ class Stage {
   /// Collective over the servers. May throw `Error` on any server at any moment: the others leave
   /// at their next call of `context.group` (they must not catch what it throws), and all report it.
   virtual void run(Step& step, StageContext& context) = 0;
+  /// Whether it computes with items, or else leaves them as they are.
+  virtual bool computes() const { return true; }
   /// Copies what it calls of the user's functions, once, before it runs. Throws
   /// `Errc::invalid_input` if that is not among them. Local.
   virtual void take_functions(const StageFunctions&) {}

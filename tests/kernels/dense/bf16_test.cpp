@@ -107,8 +107,9 @@ TEST(Bf16, PivotsThatFallTooFastEndIt) {
     const auto s = test::conditioned_system(700, condition, 3, false);
     auto b = s.b;
     SolveOptions options;
+    options.skip_unprofitable = condition < 1e7;  // else it is predicted to fail, and not tried
     const auto certificate = gesv(s.n, 1, s.a.data(), s.lda, b.data(), s.n, options);
-    ASSERT_FALSE(certificate.attempts.empty());
+    ASSERT_FALSE(certificate.attempts.empty()) << "condition " << condition;
     if (condition < 1e7) {
       EXPECT_EQ(certificate.rung, Rung::bf16x2);
     } else {

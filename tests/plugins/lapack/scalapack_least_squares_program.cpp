@@ -338,8 +338,12 @@ void arguments(const Grid& grid) {
     require(problem.info < 0, "other blocks of B");
     problem.b.descriptor[4] = 8;
     problem.a.descriptor[8] = 0;
-    compare(problem, true, "leading dimension");
-    require(problem.info < 0, "leading dimension");
+    // ScaLAPACK 2.2.1 itself says now -809, now -1 of it.
+    doing = "leading dimension";
+    for (const auto routine : {real_gels(), &pdgels_}) {
+      problem.call(routine);
+      require(problem.info < 0, "info");
+    }
   }
 }
 
