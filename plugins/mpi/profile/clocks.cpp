@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <cstdio>
 
 #include "profile/peers.hpp"
@@ -16,13 +18,15 @@ namespace {
 constexpr int most_questions = 40;
 constexpr int least_questions = 8;
 constexpr std::uint64_t patience_ns = 50'000'000;  // then the least number is enough
+constexpr std::int64_t good_ns = 300'000;          // uncertainty that is worth no more questions
+constexpr std::uint64_t most_patience_ns = 200'000'000;  // drift is small in that time
 constexpr int tag = 1;
 
 // The parent's clock was at `parent_ns` when ours was at `own_ns`, to half of `round_ns`.
 struct Point {
   std::uint64_t own_ns = 0;
   std::uint64_t parent_ns = 0;
-  std::uint64_t round_ns = 0;  // from question to answer; 0: was not asked
+  std::uint64_t round_ns = 0;  // between the bounds of the difference; 0: was not asked
 };
 
 int leader = -1;  // first rank of this node, in the world
@@ -30,23 +34,31 @@ int parent = -1;  // of the leader in the tree, in the world
 Point at_start;
 MPI_Comm leaders = MPI_COMM_NULL;  // between first ranks, where there are several
 
+// The parent reads its clock between question and answer. So each answer bounds the difference of
+// the clocks, and the closest bounds may come from two of them: on a busy machine each answer is
+// late, but not each question.
 Point ask(int whom) {
-  Point best;
+  std::int64_t least = INT64_MIN, most = INT64_MAX;
   const std::uint64_t start = monotonic_ns();
+  std::uint64_t end = start;
   int more = 1;
   for (int i = 1; more != 0; ++i) {
     std::uint64_t theirs = 0;
     const std::uint64_t begin = monotonic_ns();
     PMPI_Send(&more, 1, MPI_INT, whom, tag, leaders);
     PMPI_Recv(&theirs, 1, MPI_UINT64_T, whom, tag, leaders, MPI_STATUS_IGNORE);
-    const std::uint64_t end = monotonic_ns();
-    const std::uint64_t round = end > begin ? end - begin : 1;
-    if (best.round_ns == 0 || round < best.round_ns) best = {begin + round / 2, theirs, round};
+    end = monotonic_ns();
+    least = std::max(least, static_cast<std::int64_t>(theirs - end));
+    most = std::min(most, static_cast<std::int64_t>(theirs - begin));
     const bool is_late = i >= least_questions && end - start > patience_ns;
-    if (i >= most_questions || is_late) more = 0;
+    const bool enough = most - least < good_ns || end - start > most_patience_ns;
+    if (enough && (i >= most_questions || is_late)) more = 0;
   }
   PMPI_Send(&more, 1, MPI_INT, whom, tag, leaders);
-  return best;
+  const std::uint64_t own = start + (end - start) / 2;
+  const auto apart = static_cast<std::uint64_t>(least + (most - least) / 2);
+  // Where the clocks drift apart meanwhile, the bounds may cross.
+  return {own, own + apart, static_cast<std::uint64_t>(std::max<std::int64_t>(most - least, 1))};
 }
 
 void answer(int whom) {

@@ -3,8 +3,9 @@
 // of ranks on several nodes can be put on one clock after it.
 //
 // The first ranks of the nodes form a binomial tree. Each asks its parent for the time again and
-// again and keeps the answer that came fastest: the parent read its clock between question and
-// answer, so the error is at most half of that time, and most often much less.
+// again. The parent reads its clock between question and answer, so each answer bounds the
+// difference of the two clocks from both sides; the closest bounds count, and the error is at most
+// half of their distance.
 // tailrace/profile/clocks.py takes drift between the two points as even, and follows the tree to
 // its root. Nothing is sent between them.
 #pragma once
