@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Point = list[int]  # own time, the parent's time, how long the answer took [ns]; 0: was not asked
+Point = list[int]  # own time, the parent's time, their uncertainty [ns]; 0: was not asked
 
 
 @dataclass(frozen=True)
