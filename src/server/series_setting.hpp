@@ -9,7 +9,7 @@ namespace tailrace::server {
 /// What `OutputOptions::series` says: "PATH" or "PATH steps_per_file=N".
 struct SeriesSetting {
   std::string path;                 ///< of the index
-  std::int64_t steps_per_file = 1;  ///< steps are merged into files of so many; 1: they are not
+  std::int64_t steps_per_file = 1;  ///< in a merged file; 1: steps are not merged
 };
 
 /// Throws `Errc::invalid_input` for another word of the form NAME=VALUE at the end, and for a

@@ -41,7 +41,7 @@ std::string series_links_folder(const std::string& path, std::int64_t version);
 struct SeriesStep {
   std::string file;               ///< as it was written; relative to the folder of the index
   std::vector<ItemBytes> values;  ///< of `SeriesList::names`; empty: not known
-  /// The file of several steps that it is in now, as `file`; "": it has a file of its own. The
+  /// The file of several steps that it is in now, as `file`; "": it is in a separate file. The
   /// steps of such a file follow each other in the list, from its first one on.
   std::string merged = {};
 };

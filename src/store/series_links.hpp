@@ -24,9 +24,9 @@ class SeriesLinks {
   /// There are so many links that readers take long to open them: a sixteenth of the steps, and at
   /// least 64. Local.
   bool are_many() const;
-  /// Steps that have a file of their own.
+  /// Steps that are in separate files.
   std::size_t num_single();
-  /// The `count` first steps that have a file of their own, after `skip` of them; nothing unless
+  /// The `count` first steps that are in separate files, after `skip` of them; nothing unless
   /// there are more than these: the newest step may be written again. Makes the folder of the file
   /// that they are to become. Throws `Errc::io`. Local.
   std::optional<SeriesBatch> next_batch(std::size_t count, std::size_t skip);

@@ -31,7 +31,7 @@ def damaged_variables(path: Path, read: Callable[[int, int], bytes]) -> list[str
             names = _text(table.attrs["variables"]).splitlines()
             starts = [file[name].id.get_offset() if name in file else None for name in names]
             for number, first, size, expected in table[()].tolist():
-                # The last row stands for headers and other data, and has a number of its own.
+                # The last row has another number: it stands for headers and other data.
                 if number >= len(names) or starts[number] is None or names[number] in found:
                     continue
                 raw = read(starts[number] + first, size)

@@ -272,7 +272,7 @@ class Command(Target):
         with self._listing(wanted) as listing:
             words = self._words("", "stage", keys=wanted, keyfile=_path(listing))
             try:
-                # A session of its own: the recall continues when this program ends.
+                # A separate session: the recall continues when this program ends.
                 process = subprocess.Popen(
                     words,
                     stdin=subprocess.DEVNULL,
