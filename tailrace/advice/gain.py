@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What settings gain for a program, compared with what equal runs differ by (``tailrace advise --apply``).
+"""What settings gain, compared with how much equal runs differ (``tailrace advise --apply``).
 
 Each round runs the program as it is (A), once more as it is (A') and with the settings (B), in
 changing order. The gain is the median of B over the geometric mean of A and A', and A'/A is what

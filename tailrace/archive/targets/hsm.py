@@ -3,8 +3,8 @@
 
 ``put`` writes the file, asks for its archiving, waits until the file system says that the copy on
 the second tier is whole, and then releases the blocks on disk, so that a program that reads it back
-reads the second tier. A released file is recalled with ``lfs hsm_restore``, all files in one call, and is
-never opened before: opening it would recall files one by one in the order of reading.
+reads the second tier. A released file is recalled with ``lfs hsm_restore``, all files in one call,
+and is never opened before: opening it would recall files one by one in the order of reading.
 """
 
 import re
