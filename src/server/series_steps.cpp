@@ -10,6 +10,8 @@
 #include "chooser/absolute_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"
+#include "server/formats/zarr_series.hpp"
+#include "server/hdf5_series.hpp"
 #include "server/series_writer.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
@@ -80,16 +82,36 @@ std::string digest_of(const std::vector<std::string>& form) {
 }  // namespace
 
 SeriesSteps::SeriesSteps(const OutputOptions& options)
-    : setting_(parse_series(options.series)), series_(setting_.path), format_(options.format) {
-  if (find_format("auto", series_).name != std::string_view("hdf5")) {
-    refuse_input("output: series = \"{}\": a series is an HDF5 file; give it another suffix",
-                 series_);
+    : setting_(parse_series(options.series)),
+      series_(setting_.path),
+      format_(options.format),
+      encoding_(
+          fmt::format("compress = \"{}\", checksums = {}", options.compress, options.checksums)) {
+  const std::string_view of_series = find_format("auto", series_).name;
+  if (of_series == "netcdf") {
+    refuse_input(
+        "output: series = \"{}\": a series is an HDF5 file (.h5) or a Zarr store (.zarr); give it "
+        "another suffix",
+        series_);
   }
-  if (format_ != "auto" && format_ != "hdf5") {
-    refuse_input("output: series goes with files of HDF5, not with format = \"{}\"", format_);
+  if (format_ != "auto" && format_ != of_series) {
+    refuse_input("output: series = \"{}\" goes with format = \"{}\", not with \"{}\"", series_,
+                 of_series, format_);
   }
   if (!options.variables) {
     refuse_input("output: series shows the variables: it does not go with variables = false");
+  }
+  if (is_zarr_series(series_)) {
+    if (setting_.steps_per_file > 1) {
+      refuse_input(
+          "output: steps_per_file goes with a series of HDF5 files; the steps of a series of Zarr "
+          "stores stay in stores of their own");
+    }
+    if (options.when_full == WhenFull::lower) {
+      refuse_input(
+          "output: a series of Zarr stores does not go with when_full = \"lower\": steps of other "
+          "types cannot be in one array");
+    }
   }
   if (setting_.steps_per_file == 1) return;
   if (options.strategy == "file_per_rank") {
@@ -139,10 +161,11 @@ void SeriesSteps::require_room_for_time(const FileContents& contents) const {
       refuse_input("series {}: variable {}: {}", series_, variable.name, why);
     };
     if (dims.empty()) refuse("it has no axis");
-    if (setting_.steps_per_file > 1) {
-      const bool has_time = !dims.empty() && dims.front() == time_name;
+    if (setting_.steps_per_file > 1 || is_zarr_series(series_)) {
+      const bool has_time = dims.front() == time_name;
       if (std::ssize(dims) + (has_time ? 0 : 1) > max_dims) {
-        refuse("it has too many axes for steps_per_file");
+        refuse(fmt::format("it has too many axes for {}",
+                           is_zarr_series(series_) ? "a series of Zarr stores" : "steps_per_file"));
       }
     }
     for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -187,9 +210,10 @@ void SeriesSteps::require_same_form(const FileContents& contents) const {
 std::optional<Error> SeriesSteps::check(const std::string& path,
                                         const FileContents& contents) const {
   return failure_of([&] {
-    if (find_format(format_, path).name != std::string_view("hdf5")) {
-      refuse_input("series {}: {} is no file of HDF5: a series of Zarr stores is not supported",
-                   series_, path);
+    const auto& wanted = find_format("auto", series_);
+    if (find_format(format_, path).name != std::string_view(wanted.name)) {
+      refuse_input("series {}: its steps must be of format {}, and {} is not", series_, wanted.name,
+                   path);
     }
     if (absolute_path(path) == series_) {
       refuse_input("series {}: a step cannot be the file of the series", series_);
@@ -200,10 +224,19 @@ std::optional<Error> SeriesSteps::check(const std::string& path,
   });
 }
 
+store::BegunSeries SeriesSteps::begin_index(const std::string& path, const FileContents& contents,
+                                            const std::string& form) const {
+  if (is_zarr_series(series_)) {
+    return begin_zarr_series(series_, path, contents, form, encoding_);
+  }
+  auto done = store::begin_series(series_, path, contents, form);
+  save_series_contents(series_, contents);
+  return done;
+}
+
 void SeriesSteps::begin(const std::string& path, const FileContents& contents) const {
   const auto form = digest_of(form_of(contents));
-  const auto done = store::begin_series(series_, absolute_path(path), contents, form);
-  save_series_contents(series_, contents);
+  const auto done = begin_index(absolute_path(path), contents, form);
   if (done.is_other) {
     say(LogLevel::warning,
         fmt::format("{}: the steps before step {} hold other arrays, or other coordinates, and "

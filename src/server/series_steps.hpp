@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/series_setting.hpp"
+#include "store/series_links.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/file_contents.hpp"
 #include "tailrace/more/output_options.hpp"
@@ -38,12 +39,15 @@ class SeriesSteps {
     std::int64_t step;
     std::string path;
   };
+  store::BegunSeries begin_index(const std::string& path, const FileContents& contents,
+                                 const std::string& form) const;
   void require_room_for_time(const FileContents& contents) const;
   void require_order(const std::string& path, const FileContents& contents) const;
   void require_same_form(const FileContents& contents) const;
 
   SeriesSetting setting_;
   std::string series_, format_;
+  std::string encoding_;  ///< what decides how the chunks of Zarr stores are encoded
   FileContents made_;
   std::optional<Last> last_;
   std::vector<std::string> form_;  ///< what all steps have in common

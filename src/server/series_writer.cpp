@@ -1,107 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/series_writer.hpp"
 
-#include <chrono>
-#include <memory>
-#include <span>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
-#include "core/say.hpp"
-#include "server/packet.hpp"
-#include "server/put_file.hpp"
-#include "store/series_index.hpp"
-#include "store/series_merge.hpp"
-#include "tailrace/more/agreed_error.hpp"
-#include "tailrace/more/whole_file.hpp"
-#include "tailrace/trace.hpp"
+#include "server/formats/zarr_series.hpp"
+#include "server/hdf5_series.hpp"
 
 namespace tailrace::server {
-namespace {
 
-std::string contents_path(const std::string& path) {
-  return fmt::format("{}/contents", store::series_folder(path));
-}
+bool is_zarr_series(const std::string& path) { return find_format("auto", path).make == make_zarr; }
 
-Step saved_step(const std::string& path) {
-  const auto text = read_whole_file(contents_path(path));
-  return to_description(std::as_bytes(std::span(text))).step;
-}
-
-}  // namespace
-
-void save_series_contents(const std::string& path, const FileContents& contents) {
-  const auto bytes = to_bytes("", OutputOptions{}, path, 0, contents, false);
-  write_whole_file(contents_path(path),
-                   {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
-SeriesWriter::~SeriesWriter() {
-  if (!has_begun_ || has_failed_ || !merges()) return;
-  (void)failure_of([&] {
-    for (start_merge(); merge_; start_merge()) {
-      merge_->outcome.wait();
-      take_merged();
-    }
-    if (!merged_.empty()) renew_list(true);
-  });
-}
-
-void SeriesWriter::shorten() {
-  has_begun_ = true;
-  if (has_failed_) return;
-  const auto failure = failure_of([&] {
-    take_merged();
-    start_merge();
-    // Files that have been merged stay until the list after the next, so that a reader that has
-    // just opened the index finds them: it needs some time.
-    constexpr double least_s = 2;
-    const bool is_time = !merged_.empty() && now_s() - renewed_s_ >= least_s;
-    if (is_time || links_.are_many()) renew_list(is_time);
-  });
-  if (!failure) return;
-  has_failed_ = true;
-  say(LogLevel::warning,
-      fmt::format("series {}: it will take longer to open: {}", path_, failure->what()));
-}
-
-void SeriesWriter::renew_list(bool has_merged) {
-  std::vector<Layout> layouts;
-  const auto contents = contents_of(saved_step(path_), layouts);
-  if (!has_merged) return links_.move_to_list(contents);
-  links_.move_to_list(contents, merged_);
-  merged_.clear();
-  renewed_s_ = now_s();
-}
-
-void SeriesWriter::start_merge() {
-  if (!merges() || merge_) return;
-  const auto done = merged_.size() * steps_per_file_;
-  if (links_.num_single() <= done + steps_per_file_) return;
-  auto batch = links_.next_batch(steps_per_file_, done);
-  if (!batch) return;
-  auto promise = std::make_shared<std::promise<std::optional<Error>>>();
-  merge_ = {*batch, promise->get_future()};
-  worker_.post([path = path_, batch = std::move(*batch), promise] {
-    promise->set_value(failure_of([&] {
-      std::vector<Layout> layouts;
-      store::merge_steps(batch, contents_of(saved_step(path), layouts));
-    }));
-  });
-}
-
-void SeriesWriter::take_merged() {
-  using namespace std::chrono_literals;
-  if (!merge_ || merge_->outcome.wait_for(0s) != std::future_status::ready) return;
-  const auto failure = merge_->outcome.get();
-  if (!failure) merged_.push_back(std::move(merge_->batch));
-  merge_.reset();
-  if (!failure) return;
-  steps_per_file_ = 1;
-  say(LogLevel::warning, fmt::format("series {}: steps stay in files of their own from now on: {}",
-                                     path_, failure->what()));
+std::unique_ptr<SeriesWriter> make_series_writer(const SeriesSetting& setting) {
+  if (is_zarr_series(setting.path)) return std::make_unique<ZarrSeries>(setting.path);
+  return std::make_unique<Hdf5Series>(setting);
 }
 
 }  // namespace tailrace::server

@@ -1,61 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <future>
-#include <optional>
+#include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
-#include "core/worker.hpp"
 #include "server/series_setting.hpp"
-#include "store/series_links.hpp"
-#include "tailrace/error.hpp"
-#include "tailrace/more/file_contents.hpp"
+#include "server/step_file.hpp"
 
 namespace tailrace::server {
 
-/// Puts down what the steps of the series `path` hold, for those who write it. Throws `Errc::io`.
-/// Local.
-void save_series_contents(const std::string& path, const FileContents& contents);
-
-/// What the one that gives files their names does for a series. Another thread merges files of
-/// steps; the index changes only in the calls.
+/// What the one that gives files their names does for a series. Local.
 class SeriesWriter {
  public:
-  explicit SeriesWriter(const SeriesSetting& setting)
-      : path_(setting.path),
-        steps_per_file_(static_cast<std::size_t>(setting.steps_per_file)),
-        links_(setting.path) {}
-  /// Merges what makes whole files. Blocking.
-  ~SeriesWriter();
+  SeriesWriter() = default;
+  virtual ~SeriesWriter() = default;
   SeriesWriter(const SeriesWriter&) = delete;
   SeriesWriter& operator=(const SeriesWriter&) = delete;
-  store::SeriesLinks& links() { return links_; }
-  /// After each step: has steps merged, and renews the list of steps of the index where that makes
-  /// it quicker to open. A failure is printed once, and the index stays as it is. Local.
-  void shorten();
-
- private:
-  /// A batch on its way into one file, and how that has ended.
-  struct Merge {
-    store::SeriesBatch batch;
-    std::future<std::optional<Error>> outcome;
-  };
-  bool merges() const { return steps_per_file_ > 1; }
-  void start_merge();
-  void take_merged();
-  void renew_list(bool has_merged);
-
-  std::string path_;
-  std::size_t steps_per_file_;
-  store::SeriesLinks links_;
-  std::vector<store::SeriesBatch> merged_;  // not yet in the list
-  std::optional<Merge> merge_;
-  double renewed_s_ = 0;  // when merged files last came into the list
-  bool has_begun_ = false, has_failed_ = false;
-  Worker worker_;  // ends before what it uses
+  /// Calls `commit`, which gives `file`, of a step, its name `path`; from then on the series shows
+  /// the step. Throws what `commit` throws, and `Errc::io`; the series is without the step then.
+  virtual void publish(const std::string& path, const StepFile& file,
+                       const std::function<void()>& commit) = 0;
+  /// After each step.
+  virtual void end_step() {}
 };
+
+/// Of a series that `SeriesSteps` has begun.
+std::unique_ptr<SeriesWriter> make_series_writer(const SeriesSetting& setting);
+
+/// Whether a series is a Zarr store, by its suffix. Local.
+bool is_zarr_series(const std::string& path);
 
 }  // namespace tailrace::server

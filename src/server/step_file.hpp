@@ -24,6 +24,8 @@ struct FileSettings {
 /// What the parts of a file tell each other, as `ByteWriter` wrote it.
 using Message = std::vector<std::byte>;
 
+struct ZarrStoreArrays;
+
 /// One server's part of one file. Without MPI; each call may come from another thread, never two at
 /// once. Calls, in order: `needs` (all servers), `lay_out` (leader), `place` (all), these three as
 /// often as `rounds` says, `write` (all), then on the leader `commit` once all have written, with
@@ -46,6 +48,9 @@ class StepFile {
   virtual void commit(std::span<const Message> kept_by_servers) = 0;
   /// Removes the unfinished file; returns the name of what could not be removed, or "".
   virtual std::string discard() noexcept = 0;
+  /// Leader, once it is laid out: what a series of Zarr stores must know of it; nothing if it is no
+  /// store.
+  virtual std::shared_ptr<const ZarrStoreArrays> arrays() const { return nullptr; }
   virtual std::int64_t bytes() const = 0;  ///< written by this server
   virtual double seconds() const = 0;      ///< spent writing by this server
 };

@@ -75,13 +75,12 @@ void StepLoop::make_products(StepJob& job) {
 void StepLoop::write(StepJob& job) {
   const JobCpuTime counted(job);
   if (!series_ && !job.options->series.empty()) {
-    series_.emplace(parse_series(job.options->series));
+    series_ = make_series_writer(parse_series(job.options->series));
   }
-  job.outcome.add(
-      write_files(job.outputs, *job.options, *job.files, series_ ? &series_->links() : nullptr));
+  job.outcome.add(write_files(job.outputs, *job.options, *job.files, series_.get()));
   job.outputs.clear();
   if (job.files->rank() != 0) return;
-  if (series_) series_->shorten();
+  if (series_) series_->end_step();
   const auto& outcome = job.outcome;
   if (outcome.failure && job.options->on_failure == OnFailure::proceed) {
     say(LogLevel::error, outcome.failure->what());

@@ -57,7 +57,7 @@ class StepLoop {
 
   Setting setting_;
   std::optional<Pipeline> pipeline_;
-  std::optional<SeriesWriter> series_;  // of the thread that writes
+  std::unique_ptr<SeriesWriter> series_;  // of the thread that writes
   std::atomic<bool> said_ = false;
   Worker products_, files_;  // end before what they use
 };

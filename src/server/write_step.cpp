@@ -97,7 +97,7 @@ void travel(Bytes& bytes, Written& written) {
 
 /// All members write `file`, or one that `make` makes; the first gives it its name.
 Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, const MakeFile& make,
-                   Group& group, store::SeriesLinks* series) {
+                   Group& group, SeriesWriter* series) {
   const bool leads = group.rank() == 0;
   try {
     std::optional<Message> layout;
@@ -120,7 +120,7 @@ Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, cons
       std::vector<Message> kept;
       for (const auto& part : written) kept.push_back(part.kept);
       const auto commit = [&] { file->commit(kept); };
-      if (leads && series != nullptr) series->publish(path, commit);
+      if (leads && series != nullptr) series->publish(path, *file, commit);
       if (leads && series == nullptr) commit();
       return leads;
     });
@@ -144,7 +144,7 @@ Outcome write_file(std::unique_ptr<StepFile> file, const std::string& path, cons
 /// While the disk has no room, again for `retry_s`; what cannot be written where it belongs, in the
 /// folder `fallback_path`.
 Outcome write_or_fall_back(StepOutput& output, const OutputOptions& options, Group& group,
-                           store::SeriesLinks* series) {
+                           SeriesWriter* series) {
   const double start_s = now_s();
   std::string to = output.path;
   std::string instead;
@@ -187,7 +187,7 @@ StepOutput output_of(Pipeline::Result result, const FileSettings& settings, cons
 }
 
 Outcome write_files(std::vector<StepOutput>& outputs, const OutputOptions& options, Group& group,
-                    store::SeriesLinks* series) {
+                    SeriesWriter* series) {
   Outcome all;
   for (auto& output : outputs) {
     const bool shown = options.variables && &output == outputs.data();

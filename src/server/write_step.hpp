@@ -10,8 +10,8 @@
 
 #include "server/group.hpp"
 #include "server/pipeline/pipeline.hpp"
+#include "server/series_writer.hpp"
 #include "server/step_file.hpp"
-#include "store/series_links.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
@@ -47,10 +47,10 @@ StepOutput output_of(Pipeline::Result result, const FileSettings& settings, cons
 /// written by all -> given its final name by the first; a lone member sends no message. While the
 /// disk has no room, a file is tried again for `retry_s`, and what cannot be written where it
 /// belongs goes into the folder `fallback_path`. One that fails does not keep the others from being
-/// written; nothing unfinished is left of it, or the failure says what. `series`, if any, gets a
-/// link to the file of the variables, which is the first. Collective over `group`, blocking; never
+/// written; nothing unfinished is left of it, or the failure says what. `series`, if any, shows
+/// the file of the variables, which is the first. Collective over `group`, blocking; never
 /// throws `Error`.
 Outcome write_files(std::vector<StepOutput>& outputs, const OutputOptions& options, Group& group,
-                    store::SeriesLinks* series = nullptr);
+                    SeriesWriter* series = nullptr);
 
 }  // namespace tailrace::server

@@ -343,23 +343,9 @@ hid_t IndexArrays::scale_of(const std::string& name, hsize_t extent) {
       fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent));
 }
 
-// So that readers take the single numbers of a step for coordinates (CF, 5.7).
 Attributes IndexArrays::with_coordinates(const Variable& variable) const {
-  auto attributes = variable.attributes;
-  if (!contents_.scales || variable.name.find('/') != std::string::npos) return attributes;
-  std::string names;
-  for (const auto& coordinate : contents_.coordinates) {
-    const bool plain = coordinate.name.find('/') == std::string::npos;
-    if (coordinate.name == time_name || !plain || !varies_with_time(coordinate)) continue;
-    names += (names.empty() ? "" : " ") + coordinate.name;
-  }
-  const auto given = std::ranges::find(attributes, "coordinates", &Attributes::value_type::first);
-  if (given == attributes.end()) {
-    attributes.emplace_back("coordinates", names);
-  } else if (auto* text = std::get_if<std::string>(&given->second)) {
-    *text += " " + names;
-  }
-  return attributes;
+  if (!contents_.scales || variable.name.find('/') != std::string::npos) return variable.attributes;
+  return with_varying(variable.attributes, contents_.coordinates);
 }
 
 void IndexArrays::add_variable(const Variable& variable) {
@@ -421,6 +407,22 @@ std::string series_links_folder(const std::string& path, std::int64_t version) {
 
 bool varies_with_time(const Coordinate& coordinate) {
   return coordinate.name == time_name || view_of(coordinate).scalar;
+}
+
+Attributes with_varying(Attributes attributes, const std::vector<Coordinate>& coordinates) {
+  std::string names;
+  for (const auto& coordinate : coordinates) {
+    const bool plain = coordinate.name.find('/') == std::string::npos;
+    if (coordinate.name == time_name || !plain || !varies_with_time(coordinate)) continue;
+    names += (names.empty() ? "" : " ") + coordinate.name;
+  }
+  const auto given = std::ranges::find(attributes, "coordinates", &Attributes::value_type::first);
+  if (given == attributes.end()) {
+    attributes.emplace_back("coordinates", names);
+  } else if (auto* text = std::get_if<std::string>(&given->second)) {
+    *text += " " + names;
+  }
+  return attributes;
 }
 
 bool names_own_axis(const Variable& variable) {

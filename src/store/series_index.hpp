@@ -59,6 +59,10 @@ struct SeriesList {
 /// are those of the grid. Local.
 bool varies_with_time(const Coordinate& coordinate);
 
+/// The attributes of a variable, so that readers take the single numbers of a step for its
+/// coordinates (CF, 5.7). Local.
+Attributes with_varying(Attributes attributes, const std::vector<Coordinate>& coordinates);
+
 /// Whether `variable` holds the places along its only axis, which all steps share. Local.
 bool names_own_axis(const Variable& variable);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes steps of a series: `series_program.py FOLDER SERVERS STRATEGY ATTEMPT STEPS
-[STEPS_PER_FILE [COMPRESS]]`, with steps such as 0,5,12 or 3:100.
+[STEPS_PER_FILE [COMPRESS [SUFFIX]]]`, with steps such as 0,5,12 or 3:100.
 
 All items of step S are 10 S + ATTEMPT. Rank 0 prints the number of each step that it knows to be
 complete.
@@ -20,15 +20,16 @@ ATTEMPT = int(sys.argv[4])
 COMM = MPI.COMM_WORLD
 first, colon, last = sys.argv[5].partition(":")
 STEPS = range(int(first), int(last)) if colon else map(int, sys.argv[5].split(","))
-SERIES = str(FOLDER / "fields.h5")
-if len(sys.argv) > 6:
+SUFFIX = sys.argv[8] if len(sys.argv) > 8 else "h5"
+SERIES = str(FOLDER / f"fields.{SUFFIX}")
+if int(sys.argv[6] if len(sys.argv) > 6 else 1) > 1:
     SERIES += f" steps_per_file={sys.argv[6]}"
 COMPRESS = sys.argv[7] if len(sys.argv) > 7 else ""
 SHAPE = (6, 4, 5)
 
 
 def path_of(step: int) -> Path:
-    return FOLDER / "fields" / f"u_{step:06d}.h5"
+    return FOLDER / "fields" / f"u_{step:06d}.{SUFFIX}"
 
 
 def main() -> None:

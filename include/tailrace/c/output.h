@@ -180,8 +180,9 @@ typedef struct tailrace_output_options {
   int variables;             /* 0: only the products are written; default 1 */
   int num_products;          /* default 0 */
   const tailrace_product* products;
-  const char* series; /* an HDF5 file that shows all steps along an axis `time`; "" (default): none
-                         (docs/files.md); "FILE steps_per_file=N" merges steps into files of N */
+  const char* series; /* an HDF5 file (.h5) or a Zarr store (.zarr) that shows all steps along an
+                         axis `time`; "" (default): none (docs/files.md);
+                         "FILE steps_per_file=N" merges steps into files of N (HDF5) */
 } tailrace_output_options;
 tailrace_output_options tailrace_output_defaults(void);
 

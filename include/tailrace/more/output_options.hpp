@@ -162,9 +162,10 @@ struct OutputOptions {
   std::string compress = {};
   bool variables = true;  ///< false: only the products are written
   std::vector<Product> products = {};
-  /// An HDF5 file, such as "fields.h5", that shows all steps as arrays with a first axis `time`:
-  /// readers open it while the run writes. A restarted run continues it. Step files stay as they
-  /// are, or "fields.h5 steps_per_file=100" merges them. "": none. docs/files.md says more.
+  /// An HDF5 file, such as "fields.h5", or for steps in Zarr a store, "fields.zarr", that shows all
+  /// steps as arrays with a first axis `time`: readers open it while the run writes. A restarted
+  /// run continues it. Step files stay as they are, or "fields.h5 steps_per_file=100" merges them.
+  /// "": none. docs/files.md says more.
   std::string series = {};
 };
 

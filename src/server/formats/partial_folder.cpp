@@ -169,6 +169,7 @@ void PartialFolder::take_over_access() {
   if (!folder_access_.exists()) return;
   if (Access::of(partial() + "/" + keep_) != file_access_) {
     for (const auto& entry : entries_of_tree(partial())) {
+      if (entry.is_symlink()) continue;
       const Descriptor opened = open_descriptor(entry.path(), O_RDONLY | O_NOFOLLOW);
       if (!opened) fail_errno(errno);
       if (entry.is_directory()) {
@@ -185,7 +186,7 @@ void PartialFolder::commit(bool sync) {
   take_over_access();
   if (sync) {
     for (const auto& entry : entries_of_tree(partial())) {
-      if (entry.is_directory()) flush_folder(entry.path());
+      if (entry.is_directory() && !entry.is_symlink()) flush_folder(entry.path());
     }
     flush_folder(partial());
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <new>
 #include <utility>
 
@@ -23,15 +24,17 @@
 #include "server/formats/partial_folder.hpp"
 #include "server/formats/shard_writer.hpp"
 #include "server/formats/zarr_json.hpp"
+#include "server/formats/zarr_series.hpp"
+#include "server/series_setting.hpp"
+#include "server/series_writer.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
+#include "store/series_index.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
 namespace {
-
-constexpr const char* metadata_name = "zarr.json";
 
 void make_folder(const std::string& path) {
   if (uninterrupted([&] { return mkdir(path.c_str(), 0777); }) != 0) fail_errno(errno);
@@ -98,6 +101,7 @@ class ZarrFile : public StepFile {
   void write() override;
   void commit(std::span<const Message> kept_by_servers) override;
   std::string discard() noexcept override { return folder_.discard(names()); }
+  std::shared_ptr<const ZarrStoreArrays> arrays() const override;
   std::int64_t bytes() const override { return bytes_; }
   double seconds() const override { return seconds_; }
 
@@ -147,6 +151,11 @@ class ZarrFile : public StepFile {
              store::fill_item(step_.fields[field].name, step_.fields[field].attributes,
                               step_.fields[field].type)}};
   }
+  ChunkCodec plain_codec(ItemType type, int num_dims, const Index& chunk) const {
+    Encoding plain;
+    plain.codec = "none";
+    return {plain, {type, num_dims, chunk, output_.checksums}};
+  }
   void write_shards(std::size_t field, std::span<const std::int64_t> shards,
                     std::span<const FieldPart> parts) {
     const auto codec = codec_of(field);
@@ -163,11 +172,18 @@ class ZarrFile : public StepFile {
     for (const auto& part : field.parts) boxes.push_back(part.box);
     return boxes;
   }
+  std::map<std::string, ChunkGrid> grids_of_steps_before() const;
   /// The files that may be in the store, all servers'.
   std::vector<std::string> names() const noexcept;
-  std::string field_json(std::size_t field) const;
+  ZarrArray field_array(std::size_t field) const;
+  /// How a coordinate of numbers is stored.
+  ZarrArray coordinate_array(const Coordinate& coordinate,
+                             const store::CoordinateArray& values) const;
   std::string write_coordinate(const Coordinate& coordinate);
   std::string write_texts(const Coordinate& coordinate, const store::CoordinateArray& array);
+  static ZarrTexts texts_array(const Coordinate& coordinate, const store::CoordinateArray& array) {
+    return {coordinate.name, array.extents, array.dims, coordinate.attributes};
+  }
   void write_metadata();
   void write_shared();
 
@@ -196,11 +212,16 @@ Message ZarrFile::lay_out(std::span<const Message> needs_of_servers) {
     for (std::size_t f = 0; f < boxes_.size(); ++f) boxes_[f].push_back(std::move(of_fields[f]));
   }
   plans_.clear();
+  const auto known = grids_of_steps_before();
   for (std::size_t f = 0; f < step_.fields.size(); ++f) {
     const auto& field = step_.fields[f];
     const auto dims = static_cast<std::size_t>(field.num_dims());
-    const auto grid = choose_grid(std::span(field.extents.data(), dims), item_bytes(field.type),
-                                  encoding_, boxes_[f]);
+    const auto before = known.find(field.name);
+    const bool fits = before != known.end() && before->second.num_dims == field.num_dims() &&
+                      before->second.extents == field.extents;
+    const auto grid = fits ? before->second
+                           : choose_grid(std::span(field.extents.data(), dims),
+                                         item_bytes(field.type), encoding_, boxes_[f]);
     plans_.push_back({grid, shared_shards(grid, boxes_[f])});
   }
   run("create store", [&] {
@@ -241,13 +262,73 @@ std::vector<std::string> ZarrFile::names() const noexcept {
   return names;
 }
 
-std::string ZarrFile::field_json(std::size_t f) const {
+// All steps of a series have the same chunks, also when other ranks continue it.
+std::map<std::string, ChunkGrid> ZarrFile::grids_of_steps_before() const {
+  const auto path = parse_series(output_.series).path;
+  if (path.empty() || !is_zarr_series(path)) return {};
+  return grids_of_series(path);
+}
+
+ZarrArray ZarrFile::field_array(std::size_t f) const {
   const auto& field = step_.fields[f];
   const auto codec = codec_of(f);
   ZarrArray array{field.name,   field.type,       field.dims,    plans_[f].grid,
                   codec.json(), field.attributes, fill_of(field)};
   add_rounding(codec.rounding(), array.attributes);
-  return array_json(array);
+  return array;
+}
+
+ZarrArray ZarrFile::coordinate_array(const Coordinate& coordinate,
+                                     const store::CoordinateArray& values) const {
+  const auto type = *values.type;
+  const int num_dims = static_cast<int>(values.dims.size());
+  Index extents{}, cell{};
+  for (std::size_t d = 0; d < values.dims.size(); ++d) {
+    extents[d] = values.extents[d];
+    cell[d] = std::max<std::ptrdiff_t>(values.extents[d], 1);
+  }
+  if (num_dims == 0) cell[0] = 1;
+  const auto fill = store::fill_item(coordinate.name, coordinate.attributes, type);
+  return {coordinate.name,
+          type,
+          values.dims,
+          {num_dims, extents, cell, cell},
+          plain_codec(type, num_dims, cell).json(),
+          coordinate.attributes,
+          fill.value_or(store::ItemBytes{})};
+}
+
+std::shared_ptr<const ZarrStoreArrays> ZarrFile::arrays() const {
+  auto all = std::make_shared<ZarrStoreArrays>();
+  all->attributes = step_.attributes;
+  all->checksums = output_.checksums;
+  for (const auto& coordinate : step_.coordinates) {
+    const auto values = store::array_of(coordinate);
+    auto& added = all->arrays.emplace_back();
+    if (!values.type) {
+      added.role = ZarrStoreArray::Role::same;
+      added.array.name = coordinate.name;
+      added.json = array_json(texts_array(coordinate, values));
+      continue;
+    }
+    added.array = coordinate_array(coordinate, values);
+    added.json = array_json(added.array);
+    const bool varies = store::varies_with_time(coordinate);
+    added.role = varies ? ZarrStoreArray::Role::number : ZarrStoreArray::Role::same;
+    if (varies) std::copy_n(values.data, item_bytes(*values.type), added.item.begin());
+  }
+  for (std::size_t f = 0; f < step_.fields.size(); ++f) {
+    auto& added = all->arrays.emplace_back();
+    added.array = field_array(f);
+    if (step_.fields[f].dims.front() == step_.fields[f].name) {
+      added.role = ZarrStoreArray::Role::same;
+      added.json = array_json(added.array);
+    } else {
+      added.array.attributes =
+          store::with_varying(std::move(added.array.attributes), step_.coordinates);
+    }
+  }
+  return all;
 }
 
 // All texts are one chunk: how many, then the bytes of each and their number (numcodecs,
@@ -277,40 +358,27 @@ std::string ZarrFile::write_texts(const Coordinate& coordinate,
     }
     write_bytes(path, bytes, hints_.sync);
   }
-  return array_json(ZarrTexts{coordinate.name, array.extents, array.dims, coordinate.attributes});
+  return array_json(texts_array(coordinate, array));
 }
 
 // In one chunk, as it is; that of a number without a dimension is the file "c".
 std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
   const auto values = store::array_of(coordinate);
   if (!values.type) return write_texts(coordinate, values);
-  const auto type = *values.type;
-  const auto fill = store::fill_item(coordinate.name, coordinate.attributes, type);
-  Encoding plain;
-  plain.codec = "none";
-  const int num_dims = static_cast<int>(values.dims.size());
-  Box box{num_dims, {}, {}};
-  Index cell{};
-  for (std::size_t d = 0; d < values.dims.size(); ++d) {
-    box.extents[d] = values.extents[d];
-    cell[d] = std::max<std::ptrdiff_t>(values.extents[d], 1);
-  }
-  if (num_dims == 0) cell[0] = 1;
-  const ChunkGrid grid{num_dims, box.extents, cell, cell};
-  const ChunkCodec codec(plain, {type, num_dims, cell, output_.checksums});
+  const auto array = coordinate_array(coordinate, values);
+  const auto codec = plain_codec(array.type, array.grid.num_dims, array.grid.chunk);
   const auto folder = array_folder(coordinate.name);
-  if (num_dims == 0) {
-    RawBytes item(values.data, values.data + item_bytes(type)), encoded;
+  if (array.grid.num_dims == 0) {
+    RawBytes item(values.data, values.data + item_bytes(array.type)), encoded;
     codec.encode(item, encoded);
     write_bytes(folder + "/c", encoded, hints_.sync);
   } else if (values.count > 0) {
-    const FieldPart part{box, values.data};
+    const FieldPart part{{array.grid.num_dims, {}, array.grid.extents}, values.data};
     const std::int64_t first = 0;
-    server::write_shards(grid, codec, item_bytes(type), {folder, 1, hints_, {}}, {&first, 1},
-                         {&part, 1});
+    server::write_shards(array.grid, codec, item_bytes(array.type), {folder, 1, hints_, {}},
+                         {&first, 1}, {&part, 1});
   }
-  return array_json(ZarrArray{coordinate.name, type, values.dims, grid, codec.json(),
-                              coordinate.attributes, fill.value_or(store::ItemBytes{})});
+  return array_json(array);
 }
 
 void ZarrFile::write_metadata() {
@@ -321,7 +389,7 @@ void ZarrFile::write_metadata() {
   }
   for (std::size_t f = 0; f < step_.fields.size(); ++f) {
     make_folder(array_folder(step_.fields[f].name));
-    texts.emplace_back(step_.fields[f].name, field_json(f));
+    texts.emplace_back(step_.fields[f].name, array_json(field_array(f)));
   }
   for (const auto& [name, text] : texts) {
     write_text(array_folder(name) + "/" + metadata_name, text, hints_.sync);

@@ -12,6 +12,9 @@
 
 namespace tailrace::server {
 
+/// The file of an array or a group that says what it is.
+inline constexpr const char* metadata_name = "zarr.json";
+
 /// An array of a Zarr v3 store, as its zarr.json describes it.
 struct ZarrArray {
   std::string name;
