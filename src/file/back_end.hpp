@@ -86,14 +86,21 @@ struct BackEndEntry {
   /// Adds to the warnings of `settings`, of a file to be written, what users must know. May be
   /// null.
   void (*warn)(Settings& settings) = nullptr;
+  /// A value of hint `back_end` that chooses it, where the name alone does not.
+  std::string_view example = {};
+
+  /// The shortest value of hint `back_end` that chooses it.
+  std::string_view hint() const { return example.empty() ? name : example; }
 };
 
 /// The table, plain reference (`posix`) first.
 std::span<const BackEndEntry> back_end_table();
-const BackEndEntry& find_back_end(std::string_view name);
+/// The entry that a value of hint `back_end` names; what follows a colon is the back end's own.
+const BackEndEntry& find_back_end(std::string_view hint);
 
 std::unique_ptr<BackEnd> open_posix(const OpenRequest& request);
 std::unique_ptr<BackEnd> open_uring(const OpenRequest& request);
+std::unique_ptr<BackEnd> open_limited(const OpenRequest& request);
 bool uring_available();
 
 /// Creates or empties `path` on this rank and sets the stripes that were asked for. Throws

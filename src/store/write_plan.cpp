@@ -17,6 +17,7 @@
 #include "core/whole_file.hpp"
 #include "file/back_end.hpp"
 #include "file/hints/hint_table.hpp"
+#include "file/limiter.hpp"
 #include "layout/holes.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
@@ -253,7 +254,7 @@ void WritePlans::choose_strategy(WritePlan& plan) const {
 }
 
 void choose_back_end(file::Settings& settings) {
-  if (settings.back_end == "posix") return;
+  if (settings.back_end == "posix" || file::names_limited(settings.back_end)) return;
   if (settings.back_end == "uring") {
     if (file::uring_available()) return;
     settings.choose("back_end", "posix", "this machine has no io_uring");

@@ -35,7 +35,8 @@ struct WritePlan {
   }
 };
 
-/// Decides which back end writes a file of named arrays: `posix`, or `uring` if asked for. Local.
+/// Decides which back end writes a file of named arrays: `posix`, or `uring` or
+/// `limited` if asked for. Local.
 void choose_back_end(file::Settings& settings);
 
 /// The stripes that a file's data is aligned to, from its hints and what the program asked for;

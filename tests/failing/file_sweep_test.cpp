@@ -195,7 +195,7 @@ std::vector<Variant> variants_to_sweep() {
   const auto add = [&](Hints hints) { strategies_test::add_variant(all, std::move(hints)); };
   for (const auto& back_end : file::back_end_table()) {
     if (!back_end.available()) continue;
-    const std::string name(back_end.name);
+    const std::string name(back_end.hint());
     for (const auto& strategy : file::strategy_table()) {
       if (!strategy.applies(back_end)) continue;
       add({{"back_end", name}, {"strategy", std::string(strategy.name)}});

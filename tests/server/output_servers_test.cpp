@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Outputs without a session, by servers of their own, and which settings belong to whom.
+#include <filesystem>
 #include <string>
 
 #include "environment.hpp"
 #include "server/session_fixture.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace {
 namespace {
@@ -67,6 +69,45 @@ TEST_F(OutputServersTest, EveryKindHasProductsAndPolicies) {
     EXPECT_EQ(OutputCase::wrong_items(comm, path("a.h5"), 0), 0);
     EXPECT_TRUE(std::filesystem::exists(path("a_single.h5")));
     MPI_Barrier(comm.raw());
+  }
+}
+
+// A lower bound: a limited file system is never faster than it states.
+TEST_F(OutputServersTest, EveryKindWritesNoFasterThanALimitedFileSystem) {
+  namespace fs = std::filesystem;
+  constexpr double bytes_per_s = 4 << 20;
+  constexpr std::ptrdiff_t plain_bytes = 16 * 32 * 32 * (8 + 4) + 32 * 33 * 16 * 8;
+  OutputCase test(comm, {16, 32, 32}, 0);
+  for (const auto& kind : testing::kinds_here(comm)) {
+    for (const std::string name : {"plain.h5", "packed.h5", "store.zarr"}) {
+      SCOPED_TRACE(kind + " " + name);
+      const auto whole = path(kind + name);
+      MPI_Barrier(comm.raw());
+      const double start_s = now_s();
+      {
+        Output output(comm, {.servers = kind,
+                             .memory_bytes = 64 << 20,
+                             .hints = {{"back_end", "limited:4M"}},
+                             .compress = name == "packed.h5" ? "deflate:1" : ""});
+        output.write(whole, test.contents);
+        output.finish();
+      }
+      double took_s = now_s() - start_s;
+      MPI_Allreduce(MPI_IN_PLACE, &took_s, 1, MPI_DOUBLE, MPI_MAX, comm.raw());
+      std::uintmax_t bytes = plain_bytes;  // the file has holes besides
+      if (name == "packed.h5") bytes = fs::file_size(whole);
+      if (name == "store.zarr") {
+        bytes = 0;
+        for (const auto& entry : fs::recursive_directory_iterator(whole)) {
+          if (entry.is_regular_file()) bytes += entry.file_size();
+        }
+      }
+      EXPECT_GT(bytes, 20'000U);
+      EXPECT_GE(took_s, static_cast<double>(bytes) / bytes_per_s);
+      if (name != "store.zarr") {
+        EXPECT_EQ(OutputCase::wrong_items(comm, whole, 0), 0);
+      }
+    }
   }
 }
 

@@ -31,6 +31,7 @@ std::vector<Variant> variants() {
           {"collective", {{"cb_align", "2"}, {"cb_nodes", "2"}, {"direct_io", "false"}}},
           {"collective", {{"cb_nodes", "3"}, {"cb_exchange", "messages"}}},
           {"collective", {{"back_end", "uring"}}},
+          {"collective", {{"back_end", "limited:1G"}}},
           {"shared_independent", {{"back_end", "uring"}, {"direct_io", "true"}}},
           {"shared_independent", {}},
           {"shared_independent", {{"cb_exchange", "messages"}}},
@@ -39,6 +40,7 @@ std::vector<Variant> variants() {
           {"grouped", {{"group_size", "3"}, {"cb_exchange", "messages"}, {"sync", "false"}}},
           {"file_per_rank", {}},
           {"file_per_rank", {{"back_end", "uring"}}},
+          {"file_per_rank", {{"back_end", "limited:1G"}}},
           {"file_per_rank", {{"group_size", "2"}, {"cb_exchange", "messages"}}}};
 }
 

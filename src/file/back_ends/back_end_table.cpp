@@ -15,6 +15,7 @@
 #include "core/say.hpp"
 #include "core/system_call.hpp"
 #include "file/back_end.hpp"
+#include "file/limiter.hpp"
 #if TAILRACE_MPI_IO
 #include "file_back_ends/entries.hpp"
 #endif
@@ -34,6 +35,14 @@ constexpr std::array back_ends {
                    false,
                    uring_available,
                    open_uring},
+      BackEndEntry{limited_name,
+                   "posix at a stated rate, limited:RATE[,LATENCY]: a simulated shared file system",
+                   "always",
+                   false,
+                   always,
+                   open_limited,
+                   nullptr,
+                   "limited:1G"},
 #if TAILRACE_MPI_IO
       mpiio_entry, hdf5_entry,
 #endif
@@ -43,11 +52,12 @@ constexpr std::array back_ends {
 
 std::span<const BackEndEntry> back_end_table() { return back_ends; }
 
-const BackEndEntry& find_back_end(std::string_view name) {
-  constexpr auto hint = TAILRACE_MPI_IO ? "" : " (mpiio, hdf5: build with -DTAILRACE_MPI_IO=ON)";
+const BackEndEntry& find_back_end(std::string_view hint) {
+  const auto name = hint.substr(0, hint.find(':'));
+  constexpr auto advice = TAILRACE_MPI_IO ? "" : " (mpiio, hdf5: build with -DTAILRACE_MPI_IO=ON)";
   if (const auto* entry = find_line(back_ends, name)) return *entry;
   refuse_input("there is no back end \"{}\"; there are {}{}", name, names_instead(name, back_ends),
-               hint);
+               advice);
 }
 
 namespace {

@@ -13,12 +13,13 @@ namespace tailrace::file {
 
 /// What the text of a hint must be.
 enum class ValueKind {
-  word,    ///< one of the words of `allowed`, which stand between " | "
-  number,  ///< a whole number, at least `least`
-  bytes,   ///< a size as `parse_bytes` takes it, at least `least`
-  share,   ///< a number from 0 to 1
-  ranks,   ///< rank numbers, ascending, as parse_ranks takes them
-  text,    ///< anything: only MPI-IO reads it
+  word,      ///< one of the words of `allowed`, which stand between " | "
+  number,    ///< a whole number, at least `least`
+  bytes,     ///< a size as `parse_bytes` takes it, at least `least`
+  share,     ///< a number from 0 to 1
+  back_end,  ///< a word, or "limited:RATE[,LATENCY]"
+  ranks,     ///< rank numbers, ascending, as parse_ranks takes them
+  text,      ///< anything: only MPI-IO reads it
 };
 
 /// A line of the table of hints.

@@ -15,6 +15,7 @@
 #include "core/nearest_word.hpp"
 #include "core/refuse_input.hpp"
 #include "file/hints/hint_table.hpp"
+#include "file/limiter.hpp"
 #include "file/settings.hpp"
 #include "tailrace/error.hpp"
 
@@ -47,9 +48,11 @@ constexpr auto hint_entries = std::to_array<HintEntry>({
       "by_length | library_collective",
       "How the ranks share the file; auto decides from file system and size of the pieces"},
      ValueKind::word},
-    {{"back_end", "auto", "auto | posix | uring | mpiio | hdf5",
-      "What reads and writes: system calls, io_uring, MPI-IO or parallel HDF5"},
-     ValueKind::word},
+    {{"back_end", "auto",
+      "auto | posix | uring | mpiio | hdf5 | limited:RATE[,LATENCY] (limited:200M,2ms)",
+      "What reads and writes: system calls, io_uring, MPI-IO, parallel HDF5, or system calls at a "
+      "stated rate (200 MiB/s, 2 ms for each call)"},
+     ValueKind::back_end},
     for_mpi({{"cb_nodes", "0", "0 (choose) or a number of ranks",
               "Ranks that open, read and write the file for all (writers)"},
              ValueKind::number}),
@@ -185,6 +188,22 @@ bool is_share(const std::string& text) {
   return !text.empty() && *end == '\0' && number >= 0 && number <= 1;
 }
 
+/// "limited:RATE[,LATENCY]", checked.
+std::string limited_value(const std::string& value, const std::string& source) {
+  const auto colon = value.find(':');
+  try {
+    if (colon == std::string::npos) refuse_input("it states no rate");
+    const auto text = std::string(limited_name) + value.substr(colon);
+    parse_limit(text);
+    return text;
+  } catch (const Error& error) {
+    refuse_input(
+        "hint back_end = \"{}\" (set by: {}): {}; write limited:RATE[,LATENCY], as in limited:200M "
+        "or limited:200M,2ms",
+        value, source, error.what());
+  }
+}
+
 }  // namespace
 
 const HintEntry* find_hint(std::string_view name) {
@@ -220,6 +239,10 @@ std::string checked_value(const HintEntry& entry, const std::string& value,
       return value;
     case ValueKind::word:
       if (is_word_of(entry.info.allowed, word)) return word;
+      break;
+    case ValueKind::back_end:
+      if (is_word_of(entry.info.allowed, word)) return word;
+      if (names_limited(word)) return limited_value(value, source);
       break;
     case ValueKind::share:
       if (is_share(value)) return value;

@@ -17,6 +17,7 @@
 #include "core/whole_file.hpp"
 #include "core/worker.hpp"
 #include "file/back_end.hpp"
+#include "file/limiter.hpp"
 #include "move/strided_copy.hpp"
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/chunk_parts.hpp"
@@ -42,7 +43,8 @@ class File {
         index_(grid.has_shards() ? static_cast<std::size_t>(grid.chunks_of_shard().num_items()) * 2
                                  : 0,
                UINT64_MAX),
-        file_(make_place(grid, setting, shard), O_WRONLY | O_CREAT | O_TRUNC) {}
+        file_(make_place(grid, setting, shard), O_WRONLY | O_CREAT | O_TRUNC,
+              setting.hints.back_end) {}
 
   std::int64_t shard() const { return shard_; }
   void append(const Chunk& chunk) {
@@ -91,7 +93,7 @@ class File {
   bool sync_;
   std::vector<std::uint64_t> index_;  ///< offset and bytes of each chunk; -1: not there
   std::int64_t bytes_ = 0;
-  SmallFile file_;
+  file::LimitedFile file_;
 };
 
 }  // namespace
@@ -153,9 +155,9 @@ std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_
   return boxes;
 }
 
-std::int64_t append_shared(const std::string& path, const Field& field,
-                           std::span<const Box> boxes) {
-  SmallFile file(path, O_RDWR | O_CREAT);
+std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes,
+                           const file::Settings& hints) {
+  file::LimitedFile file(path, O_RDWR | O_CREAT, hints.back_end);
   struct stat status {};
   if (uninterrupted([&] { return stat(path.c_str(), &status); }) != 0) fail_errno(errno);
   const auto item = item_bytes(field.type);

@@ -43,7 +43,8 @@ const FieldPart& part_with(const Field& field, const Box& box);
 
 /// Appends those items of `field` to the file `path`. Throws `Errc::io` as `fail_errno`
 /// does. Returns the bytes written.
-std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes);
+std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes,
+                           const file::Settings& hints);
 
 /// The file of one server, in memory as far as it is looked at; nothing if it has no bytes. Throws
 /// `Errc::io` if it is not as long as it must be.

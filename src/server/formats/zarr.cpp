@@ -20,6 +20,7 @@
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "file/hints/hint_table.hpp"
+#include "file/limiter.hpp"
 #include "file/settings.hpp"
 #include "server/formats/partial_folder.hpp"
 #include "server/formats/shard_writer.hpp"
@@ -40,15 +41,16 @@ void make_folder(const std::string& path) {
   if (uninterrupted([&] { return mkdir(path.c_str(), 0777); }) != 0) fail_errno(errno);
 }
 
-void write_bytes(const std::string& path, std::span<const std::byte> bytes, bool sync) {
-  SmallFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
+void write_bytes(const std::string& path, std::span<const std::byte> bytes,
+                 const file::Settings& hints) {
+  file::LimitedFile file(path, O_WRONLY | O_CREAT | O_TRUNC, hints.back_end);
   file.write(bytes.data(), std::ssize(bytes), 0);
-  if (sync) file.flush();
+  if (hints.sync) file.flush();
   file.close();
 }
 
-void write_text(const std::string& path, const std::string& text, bool sync) {
-  write_bytes(path, std::as_bytes(std::span(text)), sync);
+void write_text(const std::string& path, const std::string& text, const file::Settings& hints) {
+  write_bytes(path, std::as_bytes(std::span(text)), hints);
 }
 
 /// A field: how it is cut and encoded.
@@ -117,6 +119,7 @@ class ZarrFile : public StepFile {
     constexpr std::array followed{"sync", "striping_unit", "striping_factor"};
     for (const auto& [name, value, source] : hints_.shown) {
       const bool given = source != "default" && source != "file system";
+      if (name == "back_end" && file::names_limited(value)) continue;
       if (!given || !file::find_hint(name) || std::ranges::find(followed, name) != followed.end()) {
         continue;
       }
@@ -356,7 +359,7 @@ std::string ZarrFile::write_texts(const Coordinate& coordinate,
       make_folder(path);
       path += "/0";
     }
-    write_bytes(path, bytes, hints_.sync);
+    write_bytes(path, bytes, hints_);
   }
   return array_json(texts_array(coordinate, array));
 }
@@ -371,7 +374,7 @@ std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
   if (array.grid.num_dims == 0) {
     RawBytes item(values.data, values.data + item_bytes(array.type)), encoded;
     codec.encode(item, encoded);
-    write_bytes(folder + "/c", encoded, hints_.sync);
+    write_bytes(folder + "/c", encoded, hints_);
   } else if (values.count > 0) {
     const FieldPart part{{array.grid.num_dims, {}, array.grid.extents}, values.data};
     const std::int64_t first = 0;
@@ -392,10 +395,10 @@ void ZarrFile::write_metadata() {
     texts.emplace_back(step_.fields[f].name, array_json(field_array(f)));
   }
   for (const auto& [name, text] : texts) {
-    write_text(array_folder(name) + "/" + metadata_name, text, hints_.sync);
+    write_text(array_folder(name) + "/" + metadata_name, text, hints_);
   }
   write_text(folder_.partial() + "/" + metadata_name,
-             group_json(step_.path, step_.attributes, texts), hints_.sync);
+             group_json(step_.path, step_.attributes, texts), hints_);
 }
 
 void ZarrFile::write() {
@@ -414,7 +417,7 @@ void ZarrFile::write() {
       own.erase(repeated.begin(), repeated.end());
       write_shards(f, own, field.parts);
       const auto boxes = shared_boxes(plan.grid, plan.shared, boxes_of(field));
-      if (!boxes.empty()) append_shared(shared_file(server_), field, boxes);
+      if (!boxes.empty()) append_shared(shared_file(server_), field, boxes, hints_);
     }
   });
 }

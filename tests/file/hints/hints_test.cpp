@@ -69,17 +69,44 @@ TEST(Hints, AWrongValueIsNamedWithWhatWouldBeRight) {
   expect_holds(message_of([&] { hints.set("strategy", "fast"); }),
                {"strategy", "\"fast\"", "shared_independent"});
   expect_holds(message_of([&] { hints.set("cb_buffer_size", "17"); }), {"at least 4096"});
+  expect_holds(message_of([&] { hints.set("back_end", "limited:fast"); }),
+               {"back_end", "\"limited:fast\"", "program", "RATE: \"fast\"", "limited:200M,2ms"});
+  expect_holds(message_of([&] { hints.set("back_end", "limited:1M,2"); }),
+               {"\"2\" is not a latency", "500us"});
+  expect_holds(message_of([&] { hints.set("back_end", "limited:200"); }),
+               {"200 bytes per second", "200M is 200 MiB per second"});
   EXPECT_TRUE(hints.pairs().empty());
 }
 
 TEST(Hints, WrongValuesOfEveryKindAreRefused) {
   const std::vector<std::pair<std::string, std::string>> wrong{
-      {"cb_nodes", "-1"},      {"cb_nodes", "2x"},          {"cb_nodes", ""},
-      {"cb_nodes", "1e3"},     {"cb_nodes", "99999999999"}, {"cb_align", "3"},
-      {"cb_align", "01"},      {"queue_depth", "0"},        {"ds_density", "1.5"},
-      {"ds_density", "nan"},   {"ds_density", "a lot"},     {"ds_density", ""},
-      {"sync", "yes"},         {"direct_io", "enable"},     {"back_end", "auto | posix"},
-      {"striping_unit", "1X"}, {"striping_unit", "M"},      {"romio_ds_write", ""},
+      {"cb_nodes", "-1"},
+      {"cb_nodes", "2x"},
+      {"cb_nodes", ""},
+      {"cb_nodes", "1e3"},
+      {"cb_nodes", "99999999999"},
+      {"cb_align", "3"},
+      {"cb_align", "01"},
+      {"queue_depth", "0"},
+      {"ds_density", "1.5"},
+      {"ds_density", "nan"},
+      {"ds_density", "a lot"},
+      {"ds_density", ""},
+      {"sync", "yes"},
+      {"direct_io", "enable"},
+      {"back_end", "auto | posix"},
+      {"back_end", "limited"},
+      {"back_end", "limited:"},
+      {"back_end", "limited:0"},
+      {"back_end", "limited:fast"},
+      {"back_end", "limited:1M,2"},
+      {"back_end", "limited:1M,"},
+      {"back_end", "limited:1M,2ms,3"},
+      {"back_end", "limited:200"},
+      {"back_end", "limited:1M,1h"},
+      {"striping_unit", "1X"},
+      {"striping_unit", "M"},
+      {"romio_ds_write", ""},
   };
   for (const auto& [name, value] : wrong) {
     Hints hints;

@@ -164,7 +164,7 @@ bool applies(const Access& access) {
 Access random_writer(Dice& dice) {
   while (true) {
     Access access;
-    access.back_end = dice.one_of(file::back_end_table()).name;
+    access.back_end = dice.one_of(file::back_end_table()).hint();
     const auto choice =
         static_cast<std::size_t>(dice.below(std::ssize(file::strategy_table()) + 1));
     access.strategy = choice == file::strategy_table().size()

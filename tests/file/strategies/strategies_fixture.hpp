@@ -121,7 +121,7 @@ inline std::vector<Variant> variants() {
     if (!back_end.available()) continue;
     for (const auto& strategy : file::strategy_table()) {
       if (!strategy.applies(back_end)) continue;
-      add_variant(all, {{"back_end", std::string(back_end.name)},
+      add_variant(all, {{"back_end", std::string(back_end.hint())},
                         {"strategy", std::string(strategy.name)}});
     }
   }

@@ -122,7 +122,7 @@ TEST_F(Strategies, BuffersAreFilledAgainOnlyWhenTheyAreWritten) {
       SCOPED_TRACE(fmt::format("{} {}", back_end.name, repeat));
       const std::string path = folder / fmt::format("rounds_{}_{}", back_end.name, repeat);
       File file(pool, path, FileAccess::write,
-                {{"back_end", std::string(back_end.name)},
+                {{"back_end", std::string(back_end.hint())},
                  {"strategy", "collective"},
                  {"cb_nodes", "2"},
                  {"cb_buffer_size", "512K"},

@@ -71,7 +71,7 @@ inline Hints random_write_hints(Dice& dice, int num_ranks) {
   maybe("group_size", std::to_string(dice.between(1, num_ranks)));
   maybe("romio_ds_write", dice.one_of(switches));
   maybe("direct_io", dice.one_of(direct));
-  maybe("back_end", dice.one_of(std::array{"posix", "uring"}));
+  maybe("back_end", dice.one_of(std::array{"posix", "uring", "limited:1G"}));
   return hints;
 }
 
