@@ -22,6 +22,7 @@ from tailrace.archive.own_sums import TABLE as SUMS
 from tailrace.archive.own_sums import damaged_variables
 from tailrace.archive.sources import (
     Links,
+    ahead,
     data_extents,
     is_sparse,
     open_source,
@@ -158,14 +159,16 @@ class _Packer:
         now = datetime.datetime.now(datetime.UTC)
         key = f"{now:%Y%m%dt%H%M%S}-{secrets.token_hex(6)}.tar"
         first = self._archive.config.places[0].name
-        place = self._archive.prepared(first).building_place(key)
+        target = self._archive.prepared(first)
+        place = target.building_place(key)
+        follow = place is not None and target.keeps_built()
         if place is None:
             self._archive.config.spool.mkdir(parents=True, exist_ok=True, mode=0o700)
             place = self._archive.config.spool / key
         self._archive.require_lock()
         self._bundle = self._archive.index.new_bundle(key, self._order.copies, str(place))
         try:
-            self._writer = BundleWriter(key, place)
+            self._writer = BundleWriter(key, place, self._archive.config.checksum, follow)
         except OSError as error:
             self._archive.index.forget(self._bundle)
             raise TailraceError(f"{place}: {error.strerror}") from error
@@ -204,7 +207,11 @@ class _Packer:
         self._runs = []
         self._done.bundles.append(writer.key)
         self._done.problems += complete(
-            self._archive, index.bundle(self._bundle), self._order.copies, tell=self._tell
+            self._archive,
+            index.bundle(self._bundle),
+            self._order.copies,
+            tell=self._tell,
+            begun=writer.compared,
         )
 
     def _add_generated(self, writer: BundleWriter, path: str, content: bytes) -> None:
@@ -259,7 +266,7 @@ def _sum_line(entry: Entry) -> bytes:
     name = os.fsencode(entry.path.lstrip("/"))
     escaped = name.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
     mark = b"\\" if escaped != name else b""
-    return mark + entry.sha256.encode() + b"  " + escaped + b"\n"
+    return mark + entry.checksum.encode() + b"  " + escaped + b"\n"
 
 
 def add(archive: Archive, order: Order, tell: Tell = silent) -> Added:
@@ -285,14 +292,7 @@ def _add_path(
 ) -> None:
     described = False
     short: dict[int, None] = {}  # bundles that lack copies
-    for entry in _quiet(walk(path, done.leave_out), order, done):
-        found = is_archived(archive.index, entry)
-        bundle = None if found is None else archive.index.bundle(found)
-        if bundle is not None and (bundle.verified or bundle.built):
-            done.known += entry.kind == FILE
-            if len(bundle.verified) < order.copies:
-                short[bundle.id] = None
-            continue
+    for entry in ahead(_unknown(archive, order, path, done, short)):
         if order.dry_run:
             done.files += entry.kind == FILE
             done.bytes += padded(entry.size)
@@ -306,6 +306,21 @@ def _add_path(
         packer.pack(entry)
     for number in [] if order.dry_run else short:
         done.problems += complete(archive, archive.index.bundle(number), order.copies, tell=tell)
+
+
+def _unknown(
+    archive: Archive, order: Order, path: str, done: Added, short: dict[int, None]
+) -> Iterator[Entry]:
+    """Yield what is not archived yet; bundles of the rest that lack copies are added to `short`."""
+    for entry in _quiet(walk(path, done.leave_out), order, done):
+        found = is_archived(archive.index, entry)
+        bundle = None if found is None else archive.index.bundle(found)
+        if bundle is None or not (bundle.verified or bundle.built):
+            yield entry
+            continue
+        done.known += entry.kind == FILE
+        if len(bundle.verified) < order.copies:
+            short[bundle.id] = None
 
 
 def _quiet(entries: Iterable[Entry], order: Order, done: Added) -> Iterator[Entry]:

@@ -3,13 +3,17 @@
 
 Members come in the order of `add`. Behind them lie, in a folder ``.tailrace-bundle/KEY``:
 
-- ``SHA256SUMS``: after ``tar x``, ``sha256sum -c`` compares all files with it;
+- ``B3SUMS`` or ``SHA256SUMS``: after ``tar x``, ``b3sum -c`` or ``sha256sum -c`` compares all files
+  with it;
 - ``index.jsonl.gz``: a line of JSON for each member, and one for each run;
 - ``end.json``: 512 bytes that say where the index lies, and the digest of all bytes before.
 
 ``end.json`` is the last member, so that reading the last 2048 bytes of a bundle is enough to find
 the index. The digest is SHA-256 over the bundle with the data of every member replaced by the
-SHA-256 of that data: one pass over the bytes checks each member and the whole.
+checksum of that data: one pass over the bytes checks each member and the whole.
+
+Members are read into one of two large blocks, and hashed there, while the other one is written. A
+third thread can compare what the disk has already (`ReadBack`).
 """
 
 import hashlib
@@ -21,13 +25,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tailrace.archive.checksum import LISTS, SHA256, Hasher, new_hasher
+from tailrace.archive.comparison import Comparison, Sums, sums_of
 from tailrace.archive.entry import FILE, SPARSE, Entry, padded
+from tailrace.archive.read_back import ReadBack
 from tailrace.errors import TailraceError
 
 FOLDER = ".tailrace-bundle"
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 8 << 20
+PART_BYTES = 512 << 10  # is hashed while it is in the processor's cache
+AHEAD_BYTES = 8 << 20  # of a large file
 TAIL_BYTES = 2048  # header and data of end.json, two blocks of zeros
-_BUFFER_BYTES = 4 << 20
 
 
 class Changed(Exception):
@@ -35,24 +43,38 @@ class Changed(Exception):
 
 
 class BundleWriter:
-    """A bundle that is being written to a local file; a context that closes it."""
+    """A bundle that is being written to a local file; a context that closes it.
 
-    def __init__(self, key: str, path: Path) -> None:
+    `follow`: it is read back from the disk and compared while it is written.
+    """
+
+    def __init__(self, key: str, path: Path, algorithm: str = SHA256, follow: bool = False) -> None:
         self.key, self.path = key, path
-        self.at = 0
         self.members = 0
+        self.compared: Comparison | None = None  # after `finish`: how far, if it was followed
+        self._algorithm = algorithm
         self._digest = hashlib.sha256()
-        self._buffer = bytearray()
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         self._file = os.open(path, flags, 0o600)
-        self._hasher = ThreadPoolExecutor(1)
         self._blocks = [memoryview(bytearray(BLOCK_BYTES)) for _ in range(2)]
+        self._start, self._filled = 0, 0  # offset of the first block, and its bytes
+        self._writer = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
+        self._read_back = ReadBack(self._file, path) if follow else None
+        self._last: Sums | None = None  # of a member that `read` may still be asked for
+
+    @property
+    def at(self) -> int:
+        """Bytes of the bundle so far."""
+        return self._start + self._filled
 
     def __enter__(self) -> "BundleWriter":
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._hasher.shutdown()
+        if self._read_back is not None:
+            self._read_back.close()
+        self._writer.shutdown()
         if self._file >= 0:
             os.close(self._file)
         self._file = -1
@@ -65,6 +87,7 @@ class BundleWriter:
         `source` is a descriptor of a file, `extents` the parts of a sparse one that are no holes.
         Raises `Changed` if the file has not exactly its size or changes meanwhile.
         """
+        self._release_last()
         start, kept = self.at, self._digest.copy()
         try:
             self._add(entry, source, extents)
@@ -73,6 +96,13 @@ class BundleWriter:
             self._digest = kept
             raise
         self.members += 1
+        self._last = sums_of(entry)
+
+    def _release_last(self) -> None:
+        """Let the last member be read back, which drops it from the system's cache."""
+        if self._read_back is not None and self._last is not None:
+            self._read_back.add(self._last)
+        self._last = None
 
     def _add(self, entry: Entry, source: int, extents: list[tuple[int, int]] | None) -> None:
         sparse_map = b""
@@ -92,43 +122,39 @@ class BundleWriter:
         frame = zlib.crc32(header)
         self._digest.update(header)
         if entry.kind in (FILE, SPARSE):
-            data = hashlib.sha256(sparse_map)
+            data = new_hasher(self._algorithm)
+            data.update(sparse_map)
             self._write(sparse_map)
             for offset, length in extents or []:
                 self._copy(source, offset, length, data)
             self._require_unchanged(entry, source)
             self._digest.update(data.digest())
-            entry.sha256 = data.hexdigest()
+            entry.checksum, entry.algorithm = data.hexdigest(), self._algorithm
             padding = bytes(padded(entry.stored) - entry.stored)
             self._write(padding)
             self._digest.update(padding)
             frame = zlib.crc32(padding, frame)
         entry.frame = frame
 
-    def _copy(self, source: int, offset: int, length: int, data: Any) -> None:
-        """Append a part of a file; its blocks are hashed while they are written."""
-        hashed: Future[None] | None = None
+    def _copy(self, source: int, offset: int, length: int, data: Hasher) -> None:
+        """Append a part of a file."""
+        asked = offset + PART_BYTES
         while length > 0:
-            self._blocks.reverse()  # the other block may still be hashed
-            view = self._blocks[0][: min(length, BLOCK_BYTES)]
+            if self._filled == BLOCK_BYTES:
+                self._hand_over()
+            if asked <= offset + PART_BYTES and length > PART_BYTES:
+                os.posix_fadvise(source, asked, AHEAD_BYTES, os.POSIX_FADV_WILLNEED)
+                asked += AHEAD_BYTES
+            part = self._blocks[0][self._filled :][: min(length, PART_BYTES)]
             try:
-                block = view[: os.preadv(source, [view], offset)]
+                part = part[: os.preadv(source, [part], offset)]
             except OSError as error:
                 raise Changed(f"cannot be read: {error.strerror}") from error
-            finally:
-                if hashed is not None:
-                    hashed.result()
-                    hashed = None
-            if not block:
+            if not part:
                 raise Changed("became shorter while it was read")
-            if len(block) < 1 << 17:
-                data.update(block)
-            else:
-                hashed = self._hasher.submit(data.update, block)
-            self._write(block)
-            offset, length = offset + len(block), length - len(block)
-        if hashed is not None:
-            hashed.result()
+            data.update(part)
+            self._filled += len(part)
+            offset, length = offset + len(part), length - len(part)
 
     @staticmethod
     def _require_unchanged(entry: Entry, source: int) -> None:
@@ -141,45 +167,50 @@ class BundleWriter:
             raise Changed("changed while it was read")
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes that were written."""
-        self._flush()
+        """Return bytes that were appended."""
+        if offset >= self._start:
+            return bytes(self._blocks[0][offset - self._start :][:length])
+        self._hand_over()
+        self._wait()
         return os.pread(self._file, length, offset)
 
-    def _write(self, block: bytes | memoryview) -> None:
-        self.at += len(block)
-        if len(block) >= _BUFFER_BYTES // 16:
-            self._flush()
-            self._write_out(block)
-        else:
-            self._buffer += block
-            if len(self._buffer) >= _BUFFER_BYTES:
-                self._flush()
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            if self._filled == BLOCK_BYTES:
+                self._hand_over()
+            part = view[: BLOCK_BYTES - self._filled]
+            self._blocks[0][self._filled :][: len(part)] = part
+            self._filled += len(part)
+            view = view[len(part) :]
 
-    def _flush(self) -> None:
-        if self._buffer:
-            self._write_out(self._buffer)
-            self._buffer = bytearray()
+    def _hand_over(self) -> None:
+        """Have what the first block holds written, and continue in the other one."""
+        self._wait()
+        if self._read_back is not None:
+            self._read_back.advance(self._start)
+        if self._filled:
+            full = self._blocks[0][: self._filled]
+            self._writing = self._writer.submit(_write_at, self._file, full, self._start)
+        self._blocks.reverse()
+        self._start, self._filled = self.at, 0
 
-    def _write_out(self, block: bytes | bytearray | memoryview) -> None:
-        view = memoryview(block)
+    def _wait(self) -> None:
+        """Wait until the block that was handed over is written."""
+        writing, self._writing = self._writing, None
         try:
-            while view:
-                view = view[os.write(self._file, view) :]
+            if writing is not None:
+                writing.result()
         except OSError as error:
             raise TailraceError(f"{self.path}: {error.strerror}") from error
-        finally:
-            view.release()
 
     def _cut(self, at: int) -> None:
-        """Take back what was written from the offset `at` on."""
-        flushed = self.at - len(self._buffer)
-        if at >= flushed:
-            del self._buffer[at - flushed :]
-        else:
-            self._buffer.clear()
+        """Take back what was appended from the offset `at` on."""
+        if at < self._start:
+            self._wait()
             os.ftruncate(self._file, at)
-            os.lseek(self._file, at, os.SEEK_SET)
-        self.at = at
+            self._start = at
+        self._filled = at - self._start
 
     def finish(self, sums: Path, index: Path) -> tuple[int, str, int]:
         """Append the two files and the end, flush to the disk; returns size, digest, trailer.
@@ -187,15 +218,19 @@ class BundleWriter:
         The trailer is the offset of the first of them.
         """
         trailer = self.at
-        self._append("SHA256SUMS", sums)
+        self._append(LISTS[self._algorithm], sums)
         index_at = self._append("index.jsonl.gz", index)
         digest = self._digest.hexdigest()
         self._write(end_of_bundle(self.key, index_at, index.stat().st_size, trailer, digest))
-        self._flush()
+        self._hand_over()
+        self._wait()
         try:
             os.fsync(self._file)
         except OSError as error:
             raise TailraceError(f"{self.path}: {error.strerror}") from error
+        self._release_last()
+        if self._read_back is not None:
+            self.compared = self._read_back.finish()
         return self.at, digest, trailer
 
     def _append(self, name: str, source: Path) -> int:
@@ -214,6 +249,12 @@ class BundleWriter:
                 put(block)
         put(bytes(padded(size) - size))
         return at
+
+
+def _write_at(descriptor: int, block: memoryview, offset: int) -> None:
+    while block:
+        length = os.pwrite(descriptor, block, offset)
+        block, offset = block[length:], offset + length
 
 
 def trailer_header(key: str, name: str, size: int) -> bytes:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads a copy of a bundle from its target and compares every byte with the checksums."""
 
-import hashlib
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tailrace.archive.bundle import TAIL_BYTES, end_of_bundle, read_end
-from tailrace.archive.entry import FILE, SPARSE, Entry
+from tailrace.archive.comparison import Comparison, sums_of
+from tailrace.archive.entry import FILE, Entry
 from tailrace.archive.index import Bundle, Index
 from tailrace.archive.stream import Stream
 from tailrace.archive.target import Target
@@ -25,35 +25,44 @@ class Damage:
         return f"{self.path}: {self.part}" if self.path else self.part
 
 
-def compare_copy(index: Index, bundle: Bundle, target: Target) -> list[Damage]:
-    """Read a whole copy, and return its damages; raises `TargetError` if it cannot be read."""
+def compare_copy(
+    index: Index, bundle: Bundle, target: Target, begun: Comparison | None = None
+) -> list[Damage]:
+    """Read a whole copy, and return its damages; raises `TargetError` if it cannot be read.
+
+    `begun`: how far this copy was compared already; it is only taken if all matched.
+    """
     size = target.size(bundle.key)
     if size is None:
         return [Damage("", "the bundle is missing")]
     if size < bundle.size:
         return [Damage("", f"the bundle has {size} bytes instead of {bundle.size}")]
-    with Stream(target, bundle.key, 0, bundle.size) as stream:
-        found = list(_compare(index, bundle, target, stream))
+    done = begun.continued() if begun is not None and begun.sound else Comparison()
+    with Stream(target, bundle.key, done.at, bundle.size) as stream:
+        found = list(_compare(index, bundle, target, stream, done))
     if size > bundle.size:
         found.append(Damage("", f"the bundle has {size} bytes instead of {bundle.size}"))
     return found
 
 
-def _compare(index: Index, bundle: Bundle, target: Target, stream: Stream) -> Iterator[Damage]:
-    digest = hashlib.sha256()
-    sound, at = True, 0
-    for entry in index.members(bundle.id):
+def _compare(
+    index: Index, bundle: Bundle, target: Target, stream: Stream, done: Comparison
+) -> Iterator[Damage]:
+    at = done.at
+    for entry in index.members(bundle.id, at):
         if entry.header > at:  # a member is lost that `rebuild-index` could not read
             yield Damage("", f"bytes {at} to {entry.header - 1} of the bundle")
             stream.read(entry.header - at)
         at = entry.end
-        for damage in _compare_member(index, bundle, target, stream, entry, digest):
-            sound = False
-            yield damage
+        framed, right = done.member(stream, sums_of(entry))
+        if not framed:
+            yield Damage(entry.path, "header in the bundle")
+        if not right:
+            yield from _locate(index, bundle, target, entry)
     for block in stream.blocks(bundle.size - TAIL_BYTES - bundle.trailer):
-        digest.update(block)
+        done.digest.update(block)
     tail = stream.read(TAIL_BYTES)
-    if sound and digest.hexdigest() != bundle.digest:
+    if done.sound and done.digest.hexdigest() != bundle.digest:
         yield Damage("", "header of the bundle's own index, or that index")
     if not _is_end(bundle, tail):
         yield Damage("", "header or end of the bundle (end.json)")
@@ -68,33 +77,6 @@ def _is_end(bundle: Bundle, tail: bytes) -> bool:
         and tail == end_of_bundle(bundle.key, row["index"], row["index_size"], bundle.trailer,
                                   bundle.digest)
     )  # fmt: skip
-
-
-def _compare_member(
-    index: Index,
-    bundle: Bundle,
-    target: Target,
-    stream: Stream,
-    entry: Entry,
-    digest: "hashlib._Hash",
-) -> Iterable[Damage]:
-    header = stream.read(entry.data - entry.header)
-    frame = zlib.crc32(header)
-    digest.update(header)
-    if entry.kind not in (FILE, SPARSE):
-        return [] if frame == entry.frame else [Damage(entry.path, "header in the bundle")]
-    data = hashlib.sha256()
-    for block in stream.blocks(entry.stored):
-        data.update(block)
-    digest.update(data.digest())
-    padding = stream.read(entry.end - entry.data - entry.stored)
-    digest.update(padding)
-    found = []
-    if zlib.crc32(padding, frame) != entry.frame:
-        found.append(Damage(entry.path, "header in the bundle"))
-    if data.hexdigest() != entry.sha256:
-        found += _locate(index, bundle, target, entry)
-    return found
 
 
 def _locate(index: Index, bundle: Bundle, target: Target, entry: Entry) -> list[Damage]:

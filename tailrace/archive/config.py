@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tailrace.archive.checksum import BLAKE3, LISTS, best_algorithm
 from tailrace.archive.target import Target
 from tailrace.archive.targets import target_of
 from tailrace.errors import TailraceError
@@ -19,7 +20,7 @@ from tailrace.errors import TailraceError
 _UNITS = {"": 1, **{unit: 1000**i for i, unit in enumerate("kMGTP", 1)}}
 _UNITS |= {f"{unit}i": 1024**i for i, unit in enumerate("KMGTP", 1)}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-KEYS = {"copies", "index", "spool", "targets", "projects", "nightly"}
+KEYS = {"copies", "checksum", "index", "spool", "targets", "projects", "nightly"}
 DEFAULT_WINDOW = "1G..100G"
 
 
@@ -54,6 +55,7 @@ class Config:
     file: Path
     places: tuple[Place, ...]
     copies: int
+    checksum: str
     index: Path
     spool: Path
     projects: dict[str, str]
@@ -116,6 +118,7 @@ def _config(file: Path, table: dict[str, Any]) -> Config:
         file,
         tuple(_place(name, settings, path) for name, settings in targets.items()),
         copies,
+        _checksum(table.get("checksum")),
         path(table.get("index", data / "index.sqlite")),
         path(table.get("spool", data / "spool")),
         {name: str(path(folder)) for name, folder in _tables(table, "projects", str).items()},
@@ -140,6 +143,16 @@ def _copies(value: Any, targets: int) -> int:
     if not isinstance(value, int) or not 1 <= value <= targets:
         raise ValueError(f"copies = {value!r}: give 1 to {targets}, the number of targets")
     return value
+
+
+def _checksum(value: Any) -> str:
+    if value is None:
+        return best_algorithm()
+    if value not in LISTS:
+        raise ValueError(f"checksum = {value!r}: give {' or '.join(LISTS)}")
+    if value == BLAKE3 and best_algorithm() != BLAKE3:
+        raise ValueError("checksum = 'blake3' needs the module blake3: 'tailrace[archive]'")
+    return str(value)
 
 
 def _place(name: str, settings: dict[str, Any], path: Any) -> Place:

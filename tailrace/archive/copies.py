@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tailrace.archive.compare import compare_copy
+from tailrace.archive.comparison import Comparison
 from tailrace.archive.index import DAMAGED, FOUND, MISSING, OPEN, SENDING, VERIFIED, Bundle
 from tailrace.archive.opened import Archive
 from tailrace.archive.target import Target, TargetError
@@ -39,8 +40,17 @@ def wait_staged(target: Target, keys: Iterable[str], tell: Tell = silent) -> Non
         waiting = [key for key, ready in target.is_staged(waiting).items() if not ready]
 
 
-def check_copy(archive: Archive, bundle: Bundle, name: str, tell: Tell = silent) -> list[str]:
-    """Read back one copy, record its state and return what is wrong with it."""
+def check_copy(
+    archive: Archive,
+    bundle: Bundle,
+    name: str,
+    tell: Tell = silent,
+    begun: Comparison | None = None,
+) -> list[str]:
+    """Read back one copy, record its state and return what is wrong with it.
+
+    `begun`: how far this copy was compared already.
+    """
     target = archive.target(name)
     tell(f"comparing {bundle.key} on {name}")
     if target.size(bundle.key) is None:
@@ -48,7 +58,7 @@ def check_copy(archive: Archive, bundle: Bundle, name: str, tell: Tell = silent)
         archive.index.set_copy(bundle.id, name, MISSING, "the bundle is missing")
         return ["the bundle is missing"]
     wait_staged(target, [bundle.key], tell)
-    problems = [str(damage) for damage in compare_copy(archive.index, bundle, target)]
+    problems = [str(damage) for damage in compare_copy(archive.index, bundle, target, begun)]
     archive.require_lock()
     archive.index.set_copy(
         bundle.id, name, DAMAGED if problems else VERIFIED, "; ".join(problems[:20])
@@ -56,15 +66,27 @@ def check_copy(archive: Archive, bundle: Bundle, name: str, tell: Tell = silent)
     return problems
 
 
-def send(archive: Archive, bundle: Bundle, name: str, source: Path, tell: Tell = silent) -> None:
-    """Store a bundle on a target, read it back and compare it."""
+def send(
+    archive: Archive,
+    bundle: Bundle,
+    name: str,
+    source: Path,
+    tell: Tell = silent,
+    begun: Comparison | None = None,
+) -> None:
+    """Store a bundle on a target, read it back and compare it.
+
+    `begun`: how far the local file was compared while it was written.
+    """
     target = archive.target(name)
     archive.require_lock()
-    archive.require_space(name, bundle, source == target.building_place(bundle.key))
+    placed = source == target.building_place(bundle.key)
+    archive.require_space(name, bundle, placed)
     archive.index.set_copy(bundle.id, name, SENDING)
     tell(f"sending {bundle.key} to {name}")
     target.put(bundle.key, source)
-    if problems := check_copy(archive, bundle, name, tell):
+    begun = begun if placed and target.keeps_built() else None
+    if problems := check_copy(archive, bundle, name, tell, begun):
         raise TargetError(name, bundle.key, f"what was stored reads back damaged: {problems[0]}")
 
 
@@ -74,11 +96,13 @@ def complete(
     copies: int,
     only: str = "",
     tell: Tell = silent,
+    begun: Comparison | None = None,
 ) -> list[str]:
     """Make copies until `copies` of a bundle count; returns the problems of targets.
 
     `only` is the one target that may get a copy. Targets are taken in the order of the
-    configuration; for one that fails, the next is taken.
+    configuration; for one that fails, the next is taken. `begun`: how far the local file of the
+    bundle was compared while it was written.
     """
     problems: list[str] = []
     names = [only] if only else [place.name for place in archive.config.places]
@@ -88,7 +112,7 @@ def complete(
             break
         if name not in bundle.verified:
             try:
-                _make_copy(archive, bundle, name, tell)
+                _make_copy(archive, bundle, name, tell, begun)
             except TargetError as error:
                 problems.append(str(error))
     bundle = archive.index.bundle(bundle.id)
@@ -98,7 +122,9 @@ def complete(
     return problems or [f"{bundle.key}: {len(bundle.verified)} of {copies} copies"]
 
 
-def _make_copy(archive: Archive, bundle: Bundle, name: str, tell: Tell) -> None:
+def _make_copy(
+    archive: Archive, bundle: Bundle, name: str, tell: Tell, begun: Comparison | None
+) -> None:
     target, state = archive.prepared(name), bundle.states.get(name)
     if state is not None or target.size(bundle.key) is not None:
         # An earlier attempt may have ended between the transfer and its record.
@@ -110,7 +136,7 @@ def _make_copy(archive: Archive, bundle: Bundle, name: str, tell: Tell) -> None:
         archive.require_lock()
         target.delete(bundle.key)
     with local_bundle(archive, bundle, name, tell) as source:
-        send(archive, bundle, name, source, tell)
+        send(archive, bundle, name, source, tell, begun)
 
 
 def _has_other_source(archive: Archive, bundle: Bundle, name: str) -> bool:

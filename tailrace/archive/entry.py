@@ -7,6 +7,7 @@ import tarfile
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailrace.archive.checksum import LISTS, SHA256
 from tailrace.archive.variable import Variable
 
 #: Kinds of members: file, sparse file, folder, symbolic link, hard link to a member before it.
@@ -19,6 +20,7 @@ _TAR_TYPES = {
     SYMLINK: tarfile.SYMTYPE,
     HARD_LINK: tarfile.LNKTYPE,
 }
+_NOT_AS_THEY_ARE = ("variables", "id", "checksum", "algorithm")
 
 
 @dataclass(slots=True)
@@ -26,8 +28,8 @@ class Entry:
     """A member: absolute path, attributes, and where it lies in its bundle.
 
     `header` and `data` are offsets in the bundle; `stored` bytes lie at `data` (of a sparse file
-    its map and the parts that are no holes). `sha256` is that of the stored bytes, `frame` the
-    CRC-32 of the header and of the padding behind the data.
+    its map and the parts that are no holes). `checksum` is that of the stored bytes, made with
+    `algorithm`, `frame` the CRC-32 of the header and of the padding behind the data.
     """
 
     path: str
@@ -46,8 +48,9 @@ class Entry:
     header: int = 0
     data: int = 0
     stored: int = 0
-    sha256: str = ""
+    checksum: str = ""
     frame: int = 0
+    algorithm: str = SHA256
     variables: list[Variable] = field(default_factory=list)
     id: int = 0  # of the row, in the index outside
 
@@ -61,8 +64,10 @@ class Entry:
         row = {
             name: getattr(self, name)
             for name in self.__slots__
-            if name not in ("variables", "id") and getattr(self, name) not in (0, "")
+            if name not in _NOT_AS_THEY_ARE and getattr(self, name) not in (0, "")
         }
+        if self.checksum:
+            row[self.algorithm] = self.checksum
         if self.variables:
             row["variables"] = [variable.to_json() for variable in self.variables]
         return json.dumps(row, separators=(",", ":"))
@@ -99,6 +104,9 @@ def from_json(line: str | bytes) -> Entry:
     """Return the member that a line of the index inside a bundle describes; ValueError if none."""
     row: dict[str, Any] = json.loads(line)
     variables = [Variable.from_json(each) for each in row.pop("variables", [])]
+    for algorithm in LISTS:
+        if algorithm in row:
+            row["checksum"], row["algorithm"] = row.pop(algorithm), algorithm
     try:
         return Entry(**row, variables=variables)
     except TypeError as error:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tailrace.archive.checksum import SHA256
 from tailrace.archive.entry import Entry
 from tailrace.archive.variable import Variable
 from tailrace.errors import TailraceError
@@ -24,7 +25,7 @@ from tailrace.errors import TailraceError
 SENDING, FOUND, VERIFIED, DAMAGED, MISSING = "sending", "found", "verified", "damaged", "missing"
 #: States of a bundle.
 OPEN, SEALED = "open", "sealed"
-VERSION = 1
+VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE bundles (
@@ -37,7 +38,7 @@ CREATE TABLE files (
   id INTEGER PRIMARY KEY, bundle INTEGER NOT NULL, path BLOB NOT NULL, kind TEXT NOT NULL,
   size INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, owner TEXT, grp TEXT, mtime_ns INTEGER,
   ctime_ns INTEGER, ino INTEGER, dev INTEGER, link BLOB, header INTEGER, data INTEGER,
-  stored INTEGER, sha256 BLOB, frame INTEGER, removed INTEGER NOT NULL DEFAULT 0);
+  stored INTEGER, checksum BLOB, frame INTEGER, removed INTEGER NOT NULL DEFAULT 0, more TEXT);
 CREATE INDEX files_path ON files (path);
 CREATE INDEX files_bundle ON files (bundle, header);
 CREATE TABLE variables (
@@ -48,8 +49,13 @@ CREATE TABLE runs (
 
 _COLUMNS = (
     "path, kind, size, mode, uid, gid, owner, grp, mtime_ns, ctime_ns, ino, dev, link,"
-    " header, data, stored, sha256, frame"
+    " header, data, stored, checksum, frame, more"
 )
+#: Version 1 had SHA-256 only.
+_FROM_1 = """
+ALTER TABLE files RENAME COLUMN sha256 TO checksum;
+ALTER TABLE files ADD COLUMN more TEXT;
+"""
 _FILES = ", ".join(f"f.{column}" for column in _COLUMNS.split(", "))
 BATCH = 1000
 
@@ -107,10 +113,21 @@ class Index:
         version = self._base.execute("PRAGMA user_version").fetchone()[0]
         if version == 0 and writable:
             self._base.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {VERSION};COMMIT;")
+        elif version == 1:
+            self._update()
         elif version != VERSION:
             raise TailraceError(
                 f"{self.path}: index of version {version}; this is version {VERSION}"
             )
+
+    def _update(self) -> None:
+        """Give an index of version 1 the columns of this one, unless another process just did."""
+        self._base.execute("BEGIN IMMEDIATE")
+        if self._base.execute("PRAGMA user_version").fetchone()[0] == 1:
+            for words in filter(str.strip, _FROM_1.split(";")):
+                self._base.execute(words)
+            self._base.execute(f"PRAGMA user_version = {VERSION}")
+        self._base.execute("COMMIT")
 
     def _unusable(self, error: Exception) -> TailraceError:
         hint = "move it away and run `tailrace archive rebuild-index`"
@@ -234,10 +251,12 @@ class Index:
                 )
         self.run("COMMIT")
 
-    def members(self, bundle: int) -> Iterator[Entry]:
-        """Yield all members of a bundle in the order of their offsets."""
+    def members(self, bundle: int, start: int = 0) -> Iterator[Entry]:
+        """Yield the members of a bundle from an offset on, in the order of their offsets."""
         rows = self._base.execute(
-            f"SELECT id, bundle, {_COLUMNS} FROM files WHERE bundle = ? ORDER BY header", (bundle,)
+            f"SELECT id, bundle, {_COLUMNS} FROM files WHERE bundle = ? AND header >= ?"
+            " ORDER BY header",
+            (bundle, start),
         )
         return (_entry(row) for row in rows)
 
@@ -310,8 +329,13 @@ def _row(bundle: int, entry: Entry) -> tuple[Any, ...]:
         bundle, os.fsencode(entry.path), entry.kind, entry.size, entry.mode, entry.uid, entry.gid,
         entry.owner, entry.group, entry.mtime_ns, entry.ctime_ns, _signed(entry.ino),
         _signed(entry.dev), os.fsencode(entry.link), entry.header, entry.data, entry.stored,
-        bytes.fromhex(entry.sha256), entry.frame,
+        bytes.fromhex(entry.checksum), entry.frame, _more(entry),
     )  # fmt: skip
+
+
+def _more(entry: Entry) -> str | None:
+    """Return what only some members have."""
+    return None if entry.algorithm == SHA256 else json.dumps({"algorithm": entry.algorithm})
 
 
 def _signed(number: int) -> int:
@@ -321,9 +345,9 @@ def _signed(number: int) -> int:
 
 def _entry(row: tuple[Any, ...]) -> Entry:
     (path, kind, size, mode, uid, gid, owner, group, mtime_ns, ctime_ns, ino, dev, link,
-     header, data, stored, sha256, frame) = row[2:]  # fmt: skip
+     header, data, stored, checksum, frame, more) = row[2:]  # fmt: skip
     return Entry(
         os.fsdecode(path), kind, size, mode, uid, gid, owner, group, mtime_ns, ctime_ns,
-        ino % (1 << 64), dev % (1 << 64), os.fsdecode(link), header, data, stored, sha256.hex(),
-        frame, [], row[0],
+        ino % (1 << 64), dev % (1 << 64), os.fsdecode(link), header, data, stored,
+        checksum.hex(), frame, id=row[0], **({} if more is None else json.loads(more)),
     )  # fmt: skip

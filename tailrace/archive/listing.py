@@ -46,7 +46,7 @@ def _file_row(archive: Archive, found: Found, bundle: Bundle, variables: bool) -
         "targets": bundle.verified,
         "bundle": bundle.key,
         "offset": entry.data,
-        "sha256": entry.sha256,
+        entry.algorithm: entry.checksum,
     }
     if entry.kind in (SYMLINK, HARD_LINK):
         row["path"] += f" -> {entry.link}"

@@ -186,7 +186,7 @@ def _set_sums(target: Target, key: str, entry: Entry, digest: "hashlib._Hash") -
         at += len(block)
     padding = target.read(key, entry.data + entry.stored, entry.end - entry.data - entry.stored)
     digest.update(data.digest() + padding)
-    entry.sha256, entry.frame = data.hexdigest(), zlib.crc32(padding, entry.frame)
+    entry.checksum, entry.frame = data.hexdigest(), zlib.crc32(padding, entry.frame)
 
 
 def _header_at(  # noqa: PLR0911

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Restores files in the order of the medium; each gets its name once its bytes were compared."""
 
-import hashlib
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tailrace.archive.beneath import Beneath, set_attributes
+from tailrace.archive.checksum import BLAKE3, SHA256, file_checksum, new_hasher
 from tailrace.archive.copies import Tell, silent, wait_staged
 from tailrace.archive.entry import FILE, FOLDER, HARD_LINK, SPARSE, SYMLINK, Entry
 from tailrace.archive.opened import Archive
@@ -22,6 +22,8 @@ from tailrace.archive.unchanged import origin
 from tailrace.errors import TailraceError
 
 _HASHER = ThreadPoolExecutor(1)
+#: Blocks from this size on are hashed by another thread while they are written.
+_LARGE_BYTES = {SHA256: 128 << 10, BLAKE3: 4 << 20}
 DIFFERENT = "exists and is different; --force replaces files"
 
 
@@ -176,7 +178,7 @@ class _Restorer:
             return True
         if stat.S_ISREG(status.st_mode) and status.st_size == entry.size and entry.kind == FILE:
             with os.fdopen(self._beneath.open_to_read(name), "rb", buffering=0) as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256:
+                if file_checksum(file, entry.algorithm) == entry.checksum:
                     self.done.kept += 1
                     return False
         if entry.kind == SPARSE and stat.S_ISREG(status.st_mode) and status.st_size == entry.size:
@@ -283,7 +285,7 @@ class _Restorer:
 
 def _fill(descriptor: int, entry: Entry, blocks: Any) -> bool:
     """Write the data of a member to a file; say whether it matches its checksum."""
-    data = hashlib.sha256()
+    data = new_hasher(entry.algorithm)
     if entry.kind == SPARSE:
         stored = _Sparse(descriptor)
         for block in blocks:
@@ -292,8 +294,8 @@ def _fill(descriptor: int, entry: Entry, blocks: Any) -> bool:
         os.ftruncate(descriptor, entry.size)
     else:
         for block in blocks:
-            # Large blocks are hashed while they are written.
-            hashed = _HASHER.submit(data.update, block) if len(block) >= 1 << 17 else None
+            large = len(block) >= _LARGE_BYTES[entry.algorithm]
+            hashed = _HASHER.submit(data.update, block) if large else None
             if hashed is None:
                 data.update(block)
             view = block
@@ -301,7 +303,7 @@ def _fill(descriptor: int, entry: Entry, blocks: Any) -> bool:
                 view = view[os.write(descriptor, view) :]
             if hashed is not None:
                 hashed.result()
-    return data.hexdigest() == entry.sha256
+    return data.hexdigest() == entry.checksum
 
 
 class _Sparse:

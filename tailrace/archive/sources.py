@@ -5,17 +5,21 @@ Symbolic links are members and are not followed. Memory: the names of one folder
 and one entry for each file with more than one hard link.
 """
 
+import contextlib
 import errno
 import grp
 import os
 import pwd
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from tailrace.archive.entry import FILE, FOLDER, HARD_LINK, SPARSE, SYMLINK, Entry
+
+AHEAD_BYTES, AHEAD_FILES = 16 << 20, 64  # that the system reads before they are packed
 
 #: Takes a path and the reason why it is left out.
 Report = Callable[[str, str], None]
@@ -119,6 +123,31 @@ def open_source(path: str) -> int:
         return os.open(path, flags | os.O_NOATIME)
     except PermissionError:
         return os.open(path, flags)
+
+
+def ahead(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the same entries, and have the system read the files that come next meanwhile."""
+    coming: deque[Entry] = deque()
+    total = 0
+    for entry in entries:
+        if entry.kind == FILE and entry.size > 0:
+            _will_need(entry)
+        coming.append(entry)
+        total += min(entry.size, AHEAD_BYTES)
+        while total > AHEAD_BYTES or len(coming) > AHEAD_FILES:
+            first = coming.popleft()
+            total -= min(first.size, AHEAD_BYTES)
+            yield first
+    yield from coming
+
+
+def _will_need(entry: Entry) -> None:
+    with contextlib.suppress(OSError):  # who opens it later reports what is wrong
+        descriptor = open_source(entry.path)
+        try:
+            os.posix_fadvise(descriptor, 0, min(entry.size, AHEAD_BYTES), os.POSIX_FADV_WILLNEED)
+        finally:
+            os.close(descriptor)
 
 
 def data_extents(descriptor: int, size: int) -> list[tuple[int, int]]:

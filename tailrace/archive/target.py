@@ -45,6 +45,12 @@ class Target(abc.ABC):
     def read(self, key: str, offset: int, length: int) -> bytes:
         """Return bytes of an object, which must be staged; fewer only at the object's end."""
 
+    def read_into(self, key: str, offset: int, block: memoryview) -> int:
+        """Fill a block with bytes of an object, as `read`; returns how many."""
+        raw = self.read(key, offset, len(block))
+        block[: len(raw)] = raw
+        return len(raw)
+
     @abc.abstractmethod
     def size(self, key: str) -> int | None:
         """Return the size in bytes; None if there is no such object."""
@@ -73,6 +79,10 @@ class Target(abc.ABC):
     def building_place(self, key: str) -> Path | None:
         """Return a local file in which a bundle may be built; `put` of it then copies nothing."""
         return None
+
+    def keeps_built(self) -> bool:
+        """Say whether what is built there is the object, so that it may be compared meanwhile."""
+        return False
 
     def local(self, key: str) -> Path | None:
         """Return the object itself as a local file to read, where the target is one of files."""

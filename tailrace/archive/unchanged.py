@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Says whether a source is the same as its newest version in the archive."""
 
-import hashlib
 import os
 
+from tailrace.archive.checksum import file_checksum
 from tailrace.archive.entry import FILE, FOLDER, HARD_LINK, SPARSE, SYMLINK, Entry
 from tailrace.archive.index import Found, Index
 from tailrace.archive.sources import open_source
@@ -30,7 +30,9 @@ def is_archived(index: Index, entry: Entry) -> int | None:  # noqa: PLR0911
         return None
     if (old.ctime_ns, old.ino, old.dev) == (entry.ctime_ns, entry.ino, entry.dev):
         return found.bundle
-    return found.bundle if data.kind == FILE and _hash(entry) == data.sha256 else None
+    if data.kind != FILE or _hash(entry, data.algorithm) != data.checksum:
+        return None
+    return found.bundle
 
 
 def origin(index: Index, found: Found) -> Entry | None:
@@ -43,12 +45,12 @@ def origin(index: Index, found: Found) -> Entry | None:
     return None
 
 
-def _hash(entry: Entry) -> str:
-    """Return the SHA-256 of a file; empty if it cannot be read or changes meanwhile."""
+def _hash(entry: Entry, algorithm: str) -> str:
+    """Return the checksum of a file; empty if it cannot be read or changes meanwhile."""
     try:
         descriptor = open_source(entry.path)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = file_checksum(file, algorithm)
             status = os.fstat(descriptor)
     except OSError:
         return ""

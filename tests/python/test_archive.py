@@ -25,7 +25,13 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "src"
 
 
-def test_what_is_added_is_restored_by_us_and_by_tar(archive: Archive, source: Path) -> None:
+@pytest.mark.parametrize("checksum", ["sha256", "blake3"])
+def test_what_is_added_is_restored_by_us_and_by_tar(
+    archive: Archive, source: Path, checksum: str
+) -> None:
+    if checksum == "blake3":
+        pytest.importorskip("blake3")
+    archive.config.write_text(f'checksum = "{checksum}"\n' + archive.config.read_text())
     (added,) = archive.json("add", source, "--copies", "2")
     assert added["files"] == 8 and not added["problems"] and len(added["bundles"]) > 1
     assert archive.json("add", source, "--copies", "2")[0]["bundles"] == []
@@ -43,9 +49,13 @@ def test_what_is_added_is_restored_by_us_and_by_tar(archive: Archive, source: Pa
     for bundle in archive.bundles():
         subprocess.run(["tar", "xpf", bundle, "-C", plain], check=True)
     assert tree(plain / str(source).lstrip("/")) == tree(source)
-    for sums in plain.glob(".tailrace-bundle/*/SHA256SUMS"):
+    lists = list(plain.glob(".tailrace-bundle/*/*SUMS"))
+    assert len(lists) == len(archive.bundles())
+    for sums in lists if checksum == "sha256" else []:
         done = subprocess.run(["sha256sum", "-c", sums], cwd=plain, capture_output=True, check=True)
         assert done.stdout
+    names = {"sha256": "SHA256SUMS", "blake3": "B3SUMS"}
+    assert {sums.name for sums in lists} == {names[checksum]}
     for bundle in archive.bundles():
         with tarfile.open(bundle) as opened:
             assert opened.getmembers()

@@ -15,6 +15,7 @@ from typing import Any
 from tailrace.archive.target import KEY, Target
 
 COPY_BYTES = 8 << 20
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 MARKER = ".tailrace-archive"
 
 
@@ -76,6 +77,9 @@ class Directory(Target):
         self._require_marker(key)
         return self._file(key).with_name(f".{key}.partial")
 
+    def keeps_built(self) -> bool:
+        return True
+
     def local(self, key: str) -> Path | None:
         return self._file(key)
 
@@ -93,6 +97,16 @@ class Directory(Target):
             try:
                 _drop_pages(descriptor, offset, length)
                 return _read_fully(descriptor, offset, length)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise self.fail(key, error) from error
+
+    def read_into(self, key: str, offset: int, block: memoryview) -> int:
+        try:
+            descriptor = os.open(self._file(key), os.O_RDONLY)
+            try:
+                return read_from_disk(descriptor, offset, block)
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -155,8 +169,26 @@ def _read_fully(descriptor: int, offset: int, length: int) -> bytes:
     return b"".join(blocks)
 
 
+def read_from_disk(descriptor: int, offset: int, block: memoryview) -> int:
+    """Fill a block with bytes that the disk has, not the system's cache; returns how many."""
+    _drop_pages(descriptor, offset, len(block))
+    done = 0
+    while done < len(block):
+        length = os.preadv(descriptor, [block[done:]], offset + done)
+        if length == 0:
+            break
+        done += length
+    return done
+
+
 def _drop_pages(descriptor: int, offset: int = 0, length: int = 0) -> None:
-    os.posix_fadvise(descriptor, offset, length, os.POSIX_FADV_DONTNEED)
+    """Drop the pages of a range from the system's cache; without a length all that follow.
+
+    Only whole pages are dropped, so the range is made larger.
+    """
+    start = offset // PAGE_BYTES * PAGE_BYTES
+    end = -(-(offset + length) // PAGE_BYTES) * PAGE_BYTES if length else start
+    os.posix_fadvise(descriptor, start, end - start, os.POSIX_FADV_DONTNEED)
 
 
 def _sync_folder(folder: Path) -> None:

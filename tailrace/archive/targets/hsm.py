@@ -74,6 +74,13 @@ class Hsm(Directory):
         self._require_staged(key)
         return super().read(key, offset, length)
 
+    def read_into(self, key: str, offset: int, block: memoryview) -> int:
+        self._require_staged(key)
+        return super().read_into(key, offset, block)
+
+    def keeps_built(self) -> bool:
+        return False  # the copy on tape is compared
+
     def delete(self, key: str) -> None:
         self._staged.discard(key)
         super().delete(key)

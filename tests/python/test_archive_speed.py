@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What makes `tailrace archive` fast keeps its promises: read-back while writing, checksums."""
+
+import gzip
+import json
+import os
+import random
+import shutil
+import sqlite3
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from archive_common import Archive, fill, tree
+
+from tailrace.archive import bundle, read_back
+from tailrace.archive.targets.directory import Directory
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members lie across many blocks and batches."""
+    monkeypatch.setattr(bundle, "BLOCK_BYTES", 50_000)
+    monkeypatch.setattr(bundle, "PART_BYTES", 7_000)
+    monkeypatch.setattr(read_back, "BATCH_BYTES", 60_000)
+
+
+def put_files(folder: Path, count: int = 30) -> Path:
+    chance = random.Random(5)
+    folder.mkdir()
+    for i in range(count):
+        (folder / f"file{i}").write_bytes(
+            chance.randbytes(chance.choice((0, 1, 900, 40_000, 150_000)))
+        )
+    return folder
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_and_batches_of_any_size(tmp_path: Path) -> None:
+    archive, source = Archive(tmp_path, "3M..30M"), put_files(tmp_path / "src")
+    fill(source / "more")
+    archive.run("add", source)
+    archive.run("verify", "--target", "one")
+    archive.run("restore", source, "--to", tmp_path / "out")
+    assert tree(tmp_path / "out" / "src") == tree(source)
+    (made,) = archive.bundles()
+    with tarfile.open(made) as opened:
+        for i in range(30):
+            member = opened.extractfile(f"{str(source).lstrip('/')}/file{i}")
+            assert member is not None and member.read() == (source / f"file{i}").read_bytes()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_only_the_end_is_left_to_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive, source = Archive(tmp_path, "3M..30M"), put_files(tmp_path / "src")
+    read: list[int] = []
+    plain = Directory.read_into
+
+    def counted(self: Directory, key: str, offset: int, block: memoryview) -> int:
+        read.append(len(block))
+        return plain(self, key, offset, block)
+
+    monkeypatch.setattr(Directory, "read_into", counted)
+    archive.run("add", source)
+    (made,) = archive.bundles()
+    with tarfile.open(made) as opened:
+        trailer = next(each.offset for each in opened if each.name.startswith(".tailrace-bundle"))
+    assert sum(read) == made.stat().st_size - trailer
+    read.clear()
+    archive.run("verify", "--target", "one")
+    assert sum(read) == made.stat().st_size
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("part", [0.01, 0.5, 0.99])
+def test_a_disk_that_changes_a_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: float
+) -> None:
+    archive, source = Archive(tmp_path, "3M..30M"), put_files(tmp_path / "src")
+    plain, wrong = (
+        bundle._write_at,
+        int(part * sum(path.stat().st_size for path in source.iterdir())),
+    )
+
+    def lying(descriptor: int, block: memoryview, offset: int) -> None:
+        plain(descriptor, block, offset)
+        if offset <= wrong < offset + len(block):
+            os.pwrite(descriptor, bytes([block[wrong - offset] ^ 16]), wrong)
+
+    monkeypatch.setattr(bundle, "_write_at", lying)
+    before = tree(source)
+    text = archive.run("add", source, "--move", status=1)
+    assert "reads back damaged" in text and f"{source}/file" in text
+    assert tree(source) == before
+    assert {row["copies"] for row in archive.json("list")} == {0}
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a bundle's own index."""
+    with tarfile.open(path) as opened:
+        name = next(each for each in opened if each.name.endswith("/index.jsonl.gz"))
+        raw = opened.extractfile(name)
+        assert raw is not None
+        return [json.loads(line) for line in gzip.decompress(raw.read()).splitlines()]
+
+
+def test_an_index_of_version_1_is_used_further(tmp_path: Path) -> None:
+    archive, source = Archive(tmp_path), put_files(tmp_path / "src")
+    config = archive.config.read_text()
+    archive.config.write_text('checksum = "sha256"\n' + config)
+    archive.run("add", source)
+    rows = archive.json("list")
+    # The bundle's own index is that of version 1, too.
+    assert all("sha256" in row for row in lines_of(archive.bundles()[0]) if row.get("kind") == "f")
+    with sqlite3.connect(tmp_path / "index" / "index.sqlite") as base:
+        base.execute("ALTER TABLE files RENAME COLUMN checksum TO sha256")
+        base.execute("ALTER TABLE files DROP COLUMN more")
+        base.execute("PRAGMA user_version = 1")
+    archive.config.write_text(config)
+    assert archive.json("list") == rows
+    (source / "another").write_bytes(b"another")
+    archive.run("add", source, "--copies", "2")
+    archive.run("verify")
+    archive.run("restore", source, "--to", tmp_path / "out")
+    assert tree(tmp_path / "out" / "src") == tree(source)
+
+
+def test_each_member_keeps_its_algorithm(tmp_path: Path) -> None:
+    blake3 = pytest.importorskip("blake3").blake3
+    archive, source = Archive(tmp_path), tmp_path / "src"
+    source.mkdir()
+    config = archive.config.read_text()
+    for name in ("sha256", "blake3"):
+        (source / name).write_bytes(name.encode() * 1000)
+        archive.config.write_text(f'checksum = "{name}"\n' + config)
+        archive.run("add", source)
+    rows = {Path(row["path"]).name: row for row in archive.json("list")}
+    assert rows["blake3"]["blake3"] == blake3(b"blake3" * 1000).hexdigest()
+    assert "sha256" in rows["sha256"] and "blake3" not in rows["sha256"]
+    shutil.rmtree(tmp_path / "index")
+    archive.run("rebuild-index", status=1)  # the second target was never used
+    archive.run("verify")
+    assert {Path(row["path"]).name: row for row in archive.json("list")} == rows
+    os.utime(source / "blake3", ns=(10**18, (source / "blake3").stat().st_mtime_ns))
+    assert archive.json("add", source)[0]["bundles"] == []  # compared by its bytes
+    archive.run("restore", source, "--to", tmp_path / "out")
+    assert tree(tmp_path / "out" / "src") == tree(source)
+
+
+def test_without_blake3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("blake3")
+    archive, source = Archive(tmp_path), put_files(tmp_path / "src")
+    archive.run("add", source)
+    monkeypatch.setitem(sys.modules, "blake3", None)
+    text = archive.run("restore", source, "--to", tmp_path / "out", status=1)
+    assert "BLAKE3, which is not installed" in text and "tailrace[archive]" in text
+    archive.config.write_text('checksum = "md5"\n' + archive.config.read_text())
+    assert "give sha256 or blake3" in archive.run("list", status=2)
