@@ -36,6 +36,8 @@ from tailrace.errors import TailraceError
 
 TRIES = 3
 TICK_NS = 20_000_000  # longer than the ticks of file systems' clocks, 1 to 10 ms
+#: Room that is left in a bundle for a header, for its part of the trailer, and for the rest of it.
+_ROOM_HEADER, _ROOM_TRAILER, _LEAST_TRAILER = 1536, 400, 8192
 PARTIAL = 3  # exit status: some sources were not archived
 
 
@@ -92,13 +94,16 @@ class _Packer:
         self._links = Links()
         self._writer: BundleWriter | None = None
         self._bundle = 0
+        self._trailer = _LEAST_TRAILER  # bytes that the trailer is expected to have
         self._runs: list[tuple[str, dict[str, object]]] = []  # of this bundle
         self._coming: list[tuple[str, dict[str, object]]] = []  # of its next member
 
     def pack(self, entry: Entry) -> None:
         """Add a member, in a new bundle if the present one is full."""
-        if self._writer is not None and self._writer.at + entry.size > self._largest:
+        size = padded(entry.size) + _ROOM_HEADER + len(entry.path)
+        if self._writer is not None and self._writer.at + size + self._trailer > self._largest:
             self.close()
+        self._trailer += _ROOM_TRAILER + 2 * len(entry.path)
         for attempt in range(TRIES):
             try:
                 self._pack(entry)
@@ -186,6 +191,7 @@ class _Packer:
     def close(self) -> None:
         """Finish the bundle and make its copies."""
         writer, self._writer = self._writer, None
+        self._trailer = _LEAST_TRAILER
         # A hard link and its file must lie in one bundle: no later link names a file of this one.
         self._links = Links()
         if writer is None:

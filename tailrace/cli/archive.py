@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``tailrace archive``: results on a second tier, in tar bundles with verified copies."""
 
+import shlex
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,10 +30,23 @@ archive = typer.Typer(
 )
 
 
+_before: ContextVar[Path | None] = ContextVar("config", default=None)
+
+
+@archive.callback()
+def _options(config: ConfigFile = None) -> None:
+    _before.set(config)
+
+
+def _file(given: Path | None) -> Path | None:
+    """Return what --config names behind the subcommand, else before it."""
+    return given or _before.get()
+
+
 def _config(given: Path | None) -> Any:
     from tailrace.archive.config import load_config  # noqa: PLC0415
 
-    return load_config(given)
+    return load_config(_file(given))
 
 
 def _absolute(paths: list[Path]) -> list[str]:
@@ -301,7 +316,8 @@ def nightly(
     from tailrace.archive.opened import writing  # noqa: PLC0415
 
     if print_timer:
-        named = f" --config {config.absolute()}" if config else ""
+        file = _file(config)
+        named = f" --config {shlex.quote(str(file.absolute()))}" if file else ""
         program = Path(sys.argv[0]).absolute()
         typer.echo(TIMER.format(command=f"{program} archive nightly{named}"), nl=False)
         return

@@ -279,6 +279,6 @@ class TieredArchive(Archive):
         super().__init__(folder)
         lines = [f'index = "index/index.sqlite"\nspool = "spool"\ncopies = {len(targets)}\n']
         for name, settings in targets.items():
-            lines.append(f"[targets.{name}]\n{toml({**settings, 'bundle': window})}")
+            lines.append(f"[targets.{name}]\n{toml({'bundle': window, **settings})}")
         lines.append(f'[[nightly]]\nfolder = "src"\nquiet = "0s"\ncopies = {len(targets)}\n')
         self.config.write_text("\n".join(lines))

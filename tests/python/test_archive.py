@@ -407,3 +407,38 @@ def test_mistakes_in_the_configuration(tmp_path: Path, line: str, said: str) -> 
     )
     assert done.returncode in (1, 2) and said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_config_stands_before_or_behind_the_subcommand(archive: Archive, source: Path) -> None:
+    from tailrace.cli import _run_command  # noqa: PLC0415
+
+    def status(*words: str | Path) -> int:
+        return _run_command(["archive", *map(str, words)])
+
+    assert status("--config", archive.config, "add", source, "-q") == 0
+    assert status("list", source, "--config", archive.config) == 0
+    assert status("--config", archive.folder / "absent.toml", "list", source) == 2
+    # The one behind the subcommand is closer to it, and of an earlier call nothing is left.
+    assert status("--config", archive.folder / "no", "list", "--config", archive.config) == 0
+    assert status("list", source) == 2
+
+
+def test_a_timer_has_the_configuration(
+    archive: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tailrace.cli import _run_command  # noqa: PLC0415
+
+    words = ["archive", "--config", str(archive.config), "nightly", "--print-timer"]
+    assert _run_command(words) == 0
+    assert f"nightly --config {archive.config}" in capsys.readouterr().out
+
+
+def test_bundles_keep_to_the_larger_size(tmp_path: Path) -> None:
+    archive, source = Archive(tmp_path, "200k..400k"), tmp_path / "src"
+    source.mkdir()
+    for i in range(300):
+        (source / f"{i}{'n' * (i % 90)}").write_bytes(os.urandom(i * 37))
+    archive.run("add", source)
+    sizes = [path.stat().st_size for path in archive.bundles()]
+    # They are full but for the room for a member, and an index that was expected to be longer.
+    assert max(sizes) <= 400_000 and all(size > 250_000 for size in sorted(sizes)[1:])

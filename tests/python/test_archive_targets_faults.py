@@ -18,6 +18,7 @@ from archive_servers import (
     TapeLibrary,
     TieredArchive,
     credentials,
+    installed,
     make_bucket,
     moto,
     rclone_remote,
@@ -234,3 +235,28 @@ def test_names_of_a_centres_own_commands(library: TapeLibrary, tmp_path: Path) -
     assert restored == {path.name: path.name for path in source.iterdir() if path.is_file()}
     assert set(Path.cwd().iterdir()) == here
     assert shlex.quote(str(library.folder)) == str(library.folder)
+
+
+@pytest.mark.parametrize("first", ["tape", "there"])
+def test_bundles_have_the_size_that_all_targets_take(
+    library: TapeLibrary, tmp_path: Path, first: str
+) -> None:
+    """The ranges of commands and of rclone count as those of directories do."""
+    (tmp_path / "there").mkdir()
+    rclone = {"kind": "rclone", "remote": str(tmp_path / "there"), "program": installed("rclone")}
+    targets = {
+        "tape": {**library.settings(), "bundle": "100k..900k"},
+        "there": {**rclone, "bundle": "300k..600k"},
+    }
+    order = sorted(targets, key=lambda name: name != first)
+    archive = TieredArchive(tmp_path, "", {name: targets[name] for name in order})
+    source = tmp_path / "src"
+    source.mkdir()
+    for i in range(60):
+        (source / f"file{i}").write_bytes(random.Random(i).randbytes(500 * i))
+    archive.run("add", source)
+    sizes = [path.stat().st_size for path in sorted((tmp_path / "there").glob("*.tar"))]
+    objects = json.loads((library.folder / "library.json").read_text())["objects"]
+    assert len(objects) == len(sizes) > 1
+    assert max(sizes) <= 600_000 and min(sizes[:-1]) >= 300_000
+    archive.run("verify")
