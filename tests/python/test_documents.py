@@ -23,6 +23,7 @@ from tailrace.cli.old_names import RENAMED, renew
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS += sorted((ROOT / "bench" / "log").glob("*.md"))
 DOCUMENTS.remove(ROOT / "CHANGELOG.md")  # names what was
 
 
