@@ -42,3 +42,13 @@ foreach(folder ${cases})
     PATTERN *.toml
   )
 endforeach()
+# In an environment with the command on its PATH, `man tailrace` finds these.
+if(DEFINED SKBUILD_DATA_DIR)
+  install(
+    DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/
+    DESTINATION ${SKBUILD_DATA_DIR}/share/man/man1
+    COMPONENT wheel
+    FILES_MATCHING
+    PATTERN *.1
+  )
+endif()
