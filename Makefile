@@ -55,7 +55,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build install demo demo-helium demo-groundwater python deb test verification sanitizers soak check bench reference docs clean distclean system
+.PHONY: help build install demo demo-helium demo-groundwater python deb wheel test-wheel test verification sanitizers soak check bench reference docs clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -120,6 +120,12 @@ deb: PRESET = deb
 deb: build  ## A package for Debian and its relatives, in build/deb (processors from 2013 on: x86-64-v3)
 	@cd build/deb && cpack >package.log || { cat package.log; exit 1; }
 	@echo "tailrace: apt install ./$$(ls -t build/deb/tailrace_*.deb | head -1)"
+
+wheel: $(PY) $(DUCC_DIR)/src/ducc0/fft/fft.h  ## dist/tailrace-*.whl, for Open MPI, MPICH and MPI 5's ABI (docs/start.md)
+	@$(PY) tools/make_wheel.py --jobs $(JOBS)
+
+test-wheel: $(PY)  ## The wheel in dist/, tried in empty environments with each MPI library that is here
+	@$(PY) tools/test_wheel.py
 
 test verification soak: TARGETS = all tests/all bench/all bindings/python/all
 test verification soak: SETUP = --test
@@ -198,4 +204,4 @@ clean:  ## Remove what the compilers made
 	@rm -rf build/release build/debug build/asan build/tsan build/ci
 
 distclean: clean  ## Remove everything that was made or fetched
-	@rm -rf build $(VENV)
+	@rm -rf build dist $(VENV)

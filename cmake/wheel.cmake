@@ -22,20 +22,19 @@ foreach(library tailrace_blas tailrace_lapack tailrace_petsc)
     install(TARGETS ${library} DESTINATION tailrace/lib COMPONENT wheel)
   endif()
 endforeach()
-# Cases of groundwater name them as ../chemistry/NAME.
-install(
-  DIRECTORY ${PROJECT_SOURCE_DIR}/apps/groundwater/chemistry
-  DESTINATION tailrace/cases
-  COMPONENT wheel
-  FILES_MATCHING
-  PATTERN *.toml
-)
-file(GLOB cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*/cases)
-foreach(folder ${cases})
-  cmake_path(GET folder PARENT_PATH app)
-  cmake_path(GET app FILENAME app)
+if(groundwater IN_LIST TAILRACE_APPS)
+  # Its cases name them as ../chemistry/NAME.
   install(
-    DIRECTORY ${folder}/
+    DIRECTORY ${PROJECT_SOURCE_DIR}/apps/groundwater/chemistry
+    DESTINATION tailrace/cases
+    COMPONENT wheel
+    FILES_MATCHING
+    PATTERN *.toml
+  )
+endif()
+foreach(app ${TAILRACE_APPS})
+  install(
+    DIRECTORY ${PROJECT_SOURCE_DIR}/apps/${app}/cases/
     DESTINATION tailrace/cases/${app}
     COMPONENT wheel
     FILES_MATCHING

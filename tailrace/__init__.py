@@ -10,7 +10,7 @@ import sys
 
 from tailrace.old_names import RENAMED, OldNames
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # As `typing` has it, whose import would take most of the time until the command heeds Ctrl-C.
 TYPE_CHECKING = False

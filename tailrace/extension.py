@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds the compiled module: beside this file, or in a build of the source tree."""
+"""Finds the compiled module: beside this file, in the folder of the family of MPI that this process
+uses (tailrace/families.py), or in a build of the source tree.
+"""
 
 import atexit
 import importlib
@@ -9,12 +11,21 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from tailrace.errors import TailraceError
+from tailrace.families import (
+    ROOT,
+    choose_for_process,
+    installed,
+    load_library,
+    prepare_programs,
+)
+
 _HERE = Path(__file__).resolve().parent
 _NAME = "_core" + importlib.machinery.EXTENSION_SUFFIXES[0]
 
 
 def _folder() -> list[str]:
-    """Return the folder that holds the module: of TAILRACE_BIN_DIR, else of the newest build."""
+    """Return the folder that holds the module: of TAILRACE_BIN_DIR, package or newest build."""
     chosen = os.environ.get("TAILRACE_BIN_DIR")
     builds = [_HERE.parent / "build" / name for name in ("release", "ci", "debug", "asan")]
     files = [root / "bindings" / "python" / _NAME for root in builds]
@@ -22,6 +33,11 @@ def _folder() -> list[str]:
         first = Path(chosen) / "bindings" / "python" / _NAME
         if first.is_file():
             return [str(first.parent)]
+    if installed():
+        choice = choose_for_process()
+        load_library(choice)
+        prepare_programs(choice)
+        return [str(ROOT / choice.family.name)]
     found = sorted(
         (file for file in files if file.is_file()), key=lambda file: file.stat().st_mtime
     )
@@ -39,7 +55,10 @@ def load() -> ModuleType:
     if "tailrace._core" in sys.modules:
         return sys.modules["tailrace._core"]
     if not (_HERE / _NAME).is_file():
-        sys.modules["tailrace"].__path__ += _folder()
+        try:
+            sys.modules["tailrace"].__path__ += _folder()
+        except TailraceError as error:
+            raise ImportError(str(error)) from None
     try:
         core = importlib.import_module("tailrace._core")
     except ModuleNotFoundError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
+from tailrace.families import program_folder
 
 PACKAGE = Path(__file__).resolve().parent
 SOURCE_ROOT = PACKAGE.parent
@@ -29,7 +30,8 @@ def find_program(name: str) -> Path:
         if found:
             return found[0]
         raise TailraceError(f"TAILRACE_BIN_DIR={chosen} holds no {name}; run `make build`")
-    installed = _in_build(PACKAGE / "bin", name)
+    folders = (PACKAGE / "bin", program_folder())
+    installed = [path for folder in folders if folder for path in _in_build(folder, name)]
     if installed:
         return installed[0]
     builds = [p for b in BUILD_NAMES for p in _in_build(SOURCE_ROOT / "build" / b, name)]

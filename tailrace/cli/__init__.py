@@ -8,6 +8,7 @@ A module is loaded when it is asked for.
 """
 
 import importlib
+import json
 import os
 import sys
 from typing import Annotated, Any
@@ -50,6 +51,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "tune": "Measure which methods are best here, and remember.",
         "list": "Show methods, kernels, hints, cases and other tables of this build.",
         "bench": "Measure this machine; compare with other libraries.",
+        "config": "Print the flags that build a program with this installation.",
     },
 }
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
@@ -149,19 +151,33 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(as_json: bool) -> None:
+    if not as_json:
         typer.echo(f"tailrace {tailrace.__version__}")
-        raise typer.Exit
+        return
+    from tailrace.cli.list import read_tables  # noqa: PLC0415
+    from tailrace.installation import describe  # noqa: PLC0415
+
+    try:
+        tables = read_tables()
+    except TailraceError:
+        tables = []  # no programs are built
+    typer.echo(json.dumps(describe(tables), indent=1))
 
 
 @app.callback()
 def _root(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --version: print how it was built, too, as JSON.")
     ] = False,
 ) -> None:
+    if version:
+        _print_version(as_json)
+        raise typer.Exit
+    if as_json:
+        raise TailraceError("--json stands behind a command, or with --version", status=2)
     if context.invoked_subcommand is None:
         typer.echo(START + _where_docs_are())
 

@@ -12,18 +12,23 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
+from tailrace import families
 from tailrace.errors import TailraceError
 from tailrace.launch.interrupts import restore
 from tailrace.launch.launcher import Launch, find_launcher, kind_of, launch_with
 from tailrace.launch.slurm import signal_step, with_mpi
 from tailrace.profile.loadable import loadable
-from tailrace.programs import BUILD_NAMES, PACKAGE, SOURCE_ROOT
+from tailrace.programs import BUILD_NAMES, SOURCE_ROOT
 from tailrace.tools import run_tool
 
 PT_INTERP = 3
 
-# Families of MPI libraries: what their library is called, and their name for people.
-FAMILIES = {"openmpi": ("libmpi.so.40", "Open MPI"), "mpich": ("libmpi.so.12", "MPICH")}
+# Families of MPI libraries that can be recorded: what their library is called, and their name for
+# people.
+FAMILIES = {
+    name: (families.FAMILIES[name].libraries[0], families.FAMILIES[name].title)
+    for name in ("openmpi", "mpich")
+}
 PYTHON_NAME = re.compile(r"python[0-9.]*")
 DEBIAN_MPICH = "libmpich.so.12"
 LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
@@ -65,7 +70,7 @@ def find_shared(name: str, part: str, where: str) -> Path:
     """Return the shared library `name`; in a build it is in the folder `part`."""
     chosen = os.environ.get("TAILRACE_BIN_DIR")
     builds = [SOURCE_ROOT / "build" / b for b in BUILD_NAMES]
-    folders = [Path(chosen)] if chosen else [PACKAGE / "lib", *builds]
+    folders = [Path(chosen)] if chosen else [*families.library_folders(), *builds]
     on_path = shutil.which("tailrace-turbulence")
     if on_path and not chosen:
         folders += [Path(on_path).resolve().parent.parent / lib for lib in ("lib", "lib64")]
@@ -135,6 +140,12 @@ def family_in(libraries: set[str], program: Path) -> str | None:
     found = {name for name, (library, _) in FAMILIES.items() if library in libraries}
     if DEBIAN_MPICH in libraries:
         found.add("mpich")
+    if not found and families.FAMILIES["abi"].libraries[0] in libraries:
+        raise TailraceError(
+            f"program {program}: is linked with MPI 5's ABI (libmpi_abi.so.1), whose calls cannot "
+            "be recorded yet; link it with MPICH's or Open MPI's own library",
+            status=2,
+        )
     if len(found) > 1:
         raise TailraceError(
             f"program {program}: is linked with two MPI libraries, Open MPI and MPICH "

@@ -17,6 +17,9 @@ TAILRACE = [sys.executable, "-m", "tailrace"]
 # `object.json` ({}) and `list.json` ([1, 2]).
 WRONG = [
     ("list --json --markdown", "either --json or --markdown"),
+    ("config", "name what to print: --cflags"),
+    ("config --libs --language ada", "--language ada: the languages are c, c++"),
+    ("config --prefix --mpi mpich", "only a binary wheel holds several"),
     ("new nosuch x.toml", "case nosuch: neither a file nor a shipped case"),
     ("new decaying dir", "dir: exists"),
     ("run dir", "case dir: is a folder"),

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace config``: the flags with which compilers and CMake use this installation."""
+
+from typing import Annotated
+
+import typer
+
+from tailrace.errors import TailraceError
+from tailrace.installation import (
+    CMAKE_DIR,
+    LIBRARIES,
+    compiler_flags,
+    linker_flags,
+    prefix_of,
+)
+
+
+def config(
+    cflags: Annotated[bool, typer.Option("--cflags", help="Print flags of the compiler.")] = False,
+    libs: Annotated[bool, typer.Option("--libs", help="Print flags of the linker.")] = False,
+    cmake_dir: Annotated[
+        bool, typer.Option("--cmake-dir", help="Print the folder for -Dtailrace_DIR=.")
+    ] = False,
+    prefix: Annotated[
+        bool, typer.Option("--prefix", help="Print the folder of include/ and lib/.")
+    ] = False,
+    language: Annotated[str, typer.Option(help="Language of the program: c or c++.")] = "c",
+    mpi: Annotated[
+        str | None,
+        typer.Option(help="Family of MPI of a wheel: openmpi, mpich or abi [default: mpirun's]."),
+    ] = None,
+) -> None:
+    """Print the flags that build a program with this installation.
+
+    Example: mpicc heat.c $(tailrace config --cflags --libs)
+    """
+    if language not in LIBRARIES:
+        raise TailraceError(
+            f"--language {language}: the languages are {', '.join(LIBRARIES)}", status=2
+        )
+    if not (cflags or libs or cmake_dir or prefix):
+        raise TailraceError("name what to print: --cflags, --libs, --cmake-dir or --prefix", 2)
+    folder = prefix_of(mpi)
+    words: list[str] = [str(folder)] if prefix else []
+    if cmake_dir:
+        words.append(str(folder / CMAKE_DIR))
+    if cflags:
+        words += compiler_flags(folder)
+    if libs:
+        words += linker_flags(folder, language)
+    typer.echo(" ".join(words))

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tailrace config` prints flags of this installation, `--version --json` how it was built."""
+
+import json
+from pathlib import Path
+
+import pytest
+from stand_ins import write_script
+from typer.testing import CliRunner
+
+import tailrace
+from tailrace import families, installation
+from tailrace.cli import app
+
+
+def printed(*words: str) -> str:
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for family in ("openmpi", "mpich"):
+        (tmp_path / family).mkdir()
+    for module in (families, installation):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(installation, "choose_for_programs", lambda: None)
+    return tmp_path
+
+
+def test_flags_of_a_family_of_a_wheel(wheel: Path) -> None:
+    lib = wheel / "mpich/lib"
+    assert printed("config", "--cflags", "--mpi", "mpich") == f"-I{wheel}/mpich/include"
+    assert printed("config", "--libs", "--mpi", "mpich") == f"-L{lib} -Wl,-rpath,{lib} -ltailrace"
+    assert printed("config", "--cmake-dir", "--mpi", "mpich") == f"{lib}/cmake/tailrace"
+    words = printed("config", "--libs", "--language", "c++", "--mpi", "mpich").split()
+    assert words[2:] == [f"-ltailrace_{name}" for name in ("servers", "io", "fft", "move")]
+
+
+def test_flags_of_the_family_in_use(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert printed("config", "--prefix") == str(wheel / "openmpi")  # no MPI library: the first
+    choice = families.Choice(families.FAMILIES["mpich"], "the launcher")
+    monkeypatch.setattr(installation, "choose_for_programs", lambda: choice)
+    assert printed("config", "--prefix") == str(wheel / "mpich")
+
+
+def test_a_family_that_the_wheel_lacks_is_refused(wheel: Path) -> None:
+    done = CliRunner().invoke(app, ["config", "--prefix", "--mpi", "abi"])
+    assert done.exit_code != 0
+    assert "--mpi abi: this package has openmpi, mpich" in str(done.exception), wheel
+
+
+def test_flags_of_an_installation_by_cmake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("bin", "include"):
+        (tmp_path / name).mkdir()
+    write_script(tmp_path / "bin/tailrace-list", "#!/bin/sh\n")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    done = CliRunner().invoke(app, ["config", "--prefix"])
+    assert "no headers are installed here" in str(done.exception)
+    (tmp_path / "include/tailrace.h").touch()
+    assert printed("config", "--prefix") == str(tmp_path)
+
+
+def test_the_version_and_how_it_was_built(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(wheel))  # that has no programs
+    (wheel / "about.json").write_text(json.dumps({"hdf5": "1.10.8", "compiler": "GNU 12.2.0"}))
+    found = json.loads(printed("--version", "--json"))
+    assert found["version"] == tailrace.__version__
+    assert found["mpi_families"]["mpich"] == ["libmpi.so.12", "libmpich.so.12"]
+    assert found["hdf5"] == "1.10.8" and found["build"]["compiler"] == "GNU 12.2.0"
+    assert found["build"]["commit"] is None and found["kernels"] == []
+    assert printed("--version") == f"tailrace {tailrace.__version__}"
