@@ -30,8 +30,28 @@ void Client::guarded(Action&& action) {
   }
 }
 
-std::optional<std::span<std::byte>> Client::allocate(int server, std::ptrdiff_t bytes) {
+// Of each stream the largest.
+std::ptrdiff_t Client::work_bytes(const Work& added) const {
+  std::ptrdiff_t sum = 0;
+  for (std::int32_t stream = 0; stream < std::ssize(notices_); ++stream) {
+    std::ptrdiff_t largest = stream == added.stream ? added.bytes : 0;
+    for (const auto& of_step : work_) {
+      if (of_step.work.stream == stream) largest = std::max(largest, of_step.work.bytes);
+    }
+    sum += largest;
+  }
+  return sum;
+}
+
+void Client::note_work(const Work& work, std::int64_t number) {
+  if (work.bytes > 0) work_.push_back({work, number});
+}
+
+std::optional<std::span<std::byte>> Client::allocate(int server, std::ptrdiff_t bytes,
+                                                     const Work& work) {
   if (!sender_->can_hand_over(server)) return std::nullopt;
+  const auto used = arena_.used() + BlockArena::rounded(bytes);
+  if (used + work_bytes(work) > arena_.capacity()) return std::nullopt;
   const auto block = arena_.allocate(bytes);
   if (!block) return std::nullopt;
   const auto end = block->data() + BlockArena::rounded(bytes) - sender_->memory().data();
@@ -60,10 +80,12 @@ void Client::progress() {
 
 void Client::move_spilled() {
   while (!spilled_.empty()) {
-    auto& spill = *spilled_.front();
+    auto& [spill_of, of_step] = spilled_.front();
+    auto& spill = *spill_of;
     const auto waiting = spill.front();
-    const auto block = allocate(waiting.server, waiting.bytes);
+    const auto block = allocate(waiting.server, waiting.bytes, of_step.work);
     if (!block) return;
+    note_work(of_step.work, of_step.number);
     spill.take(*block);  // if it cannot be read, the other ranks learn it at the next call
     spilled_.pop_front();
     sender_->hand_over(waiting.server, *block, waiting.priority);
@@ -89,6 +111,9 @@ void Client::collect() {
     beginning.notice = notice;
     beginning.text += notice.text;
     if (notice.kind != Notice::Kind::text) {
+      std::erase_if(work_, [&](const WorkOfStep& of_step) {
+        return of_step.work.stream == notice.stream && of_step.number == notice.number;
+      });
       notices_[stream].push_back(std::exchange(beginning, {}));
     }
   }

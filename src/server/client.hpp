@@ -22,21 +22,37 @@ class Client {
   /// `relay`, if set, is moved on beside the packets; not owned.
   Client(const Team& team, std::unique_ptr<Sender> sender, MpiRelay* relay = nullptr);
   const Team& team() const { return team_; }
+  /// A step of a stream takes `bytes` of memory besides its packets while it is written: servers
+  /// work on one step of a stream after another, so the largest of those under way counts.
+  struct Work {
+    std::int32_t stream = 0;
+    std::ptrdiff_t bytes = 0;
+  };
   /// A block of staging memory for a packet to `server`; nothing if there is no room for it now.
-  /// Where the node does not have the memory after all, the capacity becomes what it has. Local.
-  std::optional<std::span<std::byte>> allocate(int server, std::ptrdiff_t bytes);
+  /// Where the node does not have the memory after all, the capacity becomes what it has. `work`:
+  /// of the step that the packet is of. Local.
+  std::optional<std::span<std::byte>> allocate(int server, std::ptrdiff_t bytes, const Work& work);
+  std::optional<std::span<std::byte>> allocate(int server, std::ptrdiff_t bytes) {
+    return allocate(server, bytes, {});
+  }
+  /// Step `number` of the stream is under way, until its notice has come. Local.
+  void note_work(const Work& work, std::int64_t number);
+  bool is_memory_of_servers() const { return sender_->is_memory_of_servers(); }
   void free(const std::byte* block) { arena_.free(block); }
   std::ptrdiff_t capacity() const { return arena_.capacity(); }
   void hand_over(int server, std::span<const std::byte> packet, int priority);
   /// The last `packets` of `spill`, which outlives them, wait for room. They get it in the order in
   /// which all streams have spilled, the same on all ranks, in whatever stream's call: a rank that
   /// waits for a later step must not keep an earlier one of another stream. Local.
-  void note_spilled(Spill& spill, std::size_t packets) {
-    spilled_.insert(spilled_.end(), packets, &spill);
+  /// `work`: of the step, which has this `number`.
+  void note_spilled(Spill& spill, std::size_t packets, const Work& work, std::int64_t number) {
+    spilled_.insert(spilled_.end(), packets, {&spill, {work, number}});
   }
   /// While true, steps at hand must not be given room: they are later than what was spilled.
   bool has_spilled() const { return !spilled_.empty(); }
-  void forget_spilled(const Spill& spill) { std::erase(spilled_, &spill); }
+  void forget_spilled(const Spill& spill) {
+    std::erase_if(spilled_, [&](const Spilled& packet) { return packet.spill == &spill; });
+  }
   /// Moves data on, frees what was released, and sorts notices. Never throws. Local.
   void progress();
   /// Sleeps until something may have happened, at most `limit_s`; then as `progress`. Local.
@@ -64,6 +80,16 @@ class Client {
   void guarded(Action&& action);
   void collect();
   void move_spilled();
+  std::ptrdiff_t work_bytes(const Work& added) const;
+
+  struct WorkOfStep {
+    Work work;
+    std::int64_t number = 0;
+  };
+  struct Spilled {
+    Spill* spill;  // its oldest packet
+    WorkOfStep of_step;
+  };
 
   const Team& team_;
   std::unique_ptr<Sender> sender_;
@@ -73,7 +99,8 @@ class Client {
   std::vector<const std::byte*> released_;
   std::vector<std::deque<WholeNotice>> notices_;  // of each stream
   std::vector<WholeNotice> beginnings_;           // of each stream, as far as told
-  std::deque<Spill*> spilled_;                    // whose oldest packet is next
+  std::vector<WorkOfStep> work_;                  // of steps under way
+  std::deque<Spilled> spilled_;                   // packets, in their order
   std::optional<Error> gone_;
   bool left_ = false;
 };

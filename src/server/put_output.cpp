@@ -20,6 +20,7 @@
 #include "server/formats/compressors.hpp"
 #include "server/node_group.hpp"
 #include "server/packet.hpp"
+#include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
@@ -104,13 +105,8 @@ int PutOutput::num_slots(bool lowered) const {
 }
 
 bool PutOutput::is_plain(const std::string& path, const FileContents& contents) const {
-  if (!parse_compress(options_.compress).empty() ||
-      std::ranges::any_of(contents.variables, [](const Variable& variable) {
-        return !parse_compress(variable.compress).empty();
-      })) {
-    return false;
-  }
-  return std::string_view(find_format(options_.format, path).name) == "hdf5";
+  return std::string_view(find_format(options_.format, path).name) == "hdf5" &&
+         !makes_chunks(options_, path, contents);
 }
 
 // Products and chunks are made of whole rows.

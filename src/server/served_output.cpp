@@ -9,6 +9,7 @@
 #include "chooser/absolute_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"
+#include "server/step_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -75,19 +76,38 @@ void ServedOutput::prepare(const std::string& path, const FileContents& contents
   describe(path, contents, false);
   plan_ = &plan_for(contents, false);
   lowered_ = options_.when_full == WhenFull::lower ? &plan_for(contents, true) : nullptr;
+  makes_chunks_ = client_.is_memory_of_servers() && options_.variables &&
+                  makes_chunks(options_, path, contents);
+}
+
+// Servers of other nodes count in their own memory what they compress.
+Client::Work ServedOutput::work_of(const PacketPlan& plan) const {
+  if (!makes_chunks_) return {number_of_stream_, 0};
+  const auto& team = client_.team();
+  const auto node_of = [&](int client) {
+    const auto rank = team.rank_of_client[static_cast<std::size_t>(client)];
+    return team.node_of_rank[static_cast<std::size_t>(rank)];
+  };
+  int share = 0;
+  for (int client = 0; client < team.num_clients(); ++client) {
+    share += node_of(client) == node_of(team.client) ? 1 : 0;
+  }
+  return {number_of_stream_, packing_bytes(plan.payload_bytes(), options_.threads, share)};
 }
 
 // Whole pages first: then blocks leave no gaps in an empty memory, and what `never_fits` lets pass
 // fits. What was spilled goes first.
 bool ServedOutput::reserve(bool lowered) {
   if (client_.has_spilled()) return false;
-  const auto& packets = (lowered ? lowered_ : plan_)->packets();
+  const auto& plan = lowered ? *lowered_ : *plan_;
+  const auto& packets = plan.packets();
+  const auto work = work_of(plan);
   reserved_.assign(packets.size(), {});
   for (const bool pages : {true, false}) {
     for (std::size_t p = 0; p < packets.size(); ++p) {
       const auto bytes = PacketPlan::bytes_of(packets[p], std::ssize(description_));
       if (BlockArena::takes_pages(bytes) != pages) continue;
-      const auto block = client_.allocate(packets[p].server, bytes);
+      const auto block = client_.allocate(packets[p].server, bytes, work);
       if (!block) {
         unreserve();
         return false;
@@ -134,13 +154,14 @@ std::optional<Error> ServedOutput::never_fits() {
   for (const auto& packet : plan_->packets()) {
     bytes += BlockArena::rounded(PacketPlan::bytes_of(packet, std::ssize(description_)));
   }
-  const auto capacity = client_.capacity();
-  if (bytes <= capacity) return std::nullopt;
+  const auto capacity = client_.capacity(), work = work_of(*plan_).bytes;
+  if (bytes + work <= capacity) return std::nullopt;
+  const auto with = work > 0 ? fmt::format(", with {} more to compress it,", work) : "";
   return Error(Errc::invalid_input,
-               fmt::format("{}: a step of {} bytes of compute rank {} does not fit into its "
+               fmt::format("{}: a step of {} bytes of compute rank {}{} does not fit into its "
                            "staging memory of {} bytes: give OutputOptions::memory_bytes "
                            "(output.memory of a case) more, if the node has it",
-                           who(), bytes, client_.team().client, capacity));
+                           who(), bytes, client_.team().client, with, capacity));
 }
 
 void ServedOutput::hand_over(const std::string& path, const FileContents& contents, bool lowered) {
@@ -154,6 +175,7 @@ void ServedOutput::hand_over(const std::string& path, const FileContents& conten
     client_.hand_over(packet.server, *block++, options_.priority);
   }
   reserved_.clear();
+  client_.note_work(work_of(plan), num_handed());
   note_handed(path, contents.step, true);
   statistics_.bytes += plan.payload_bytes();
   statistics_.copy_s += now_s() - start_s;
@@ -177,7 +199,7 @@ void ServedOutput::spill(const std::string& path, const FileContents& contents) 
     spill_.forget_after(before);
     throw;
   }
-  client_.note_spilled(spill_, spill_.size() - before);
+  client_.note_spilled(spill_, spill_.size() - before, work_of(*plan_), num_handed());
   note_handed(path, contents.step, true);
   statistics_.bytes += plan_->payload_bytes();
   statistics_.copy_s += now_s() - start_s;

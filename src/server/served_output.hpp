@@ -46,6 +46,7 @@ class ServedOutput : public Output::State {
 
   PacketPlan& plan_for(const FileContents& contents, bool lowered);
   void describe(const std::string& path, const FileContents& contents, bool lowered);
+  Client::Work work_of(const PacketPlan& plan) const;
 
   Client& client_;
   std::int32_t number_of_stream_;
@@ -57,6 +58,7 @@ class ServedOutput : public Output::State {
   const PacketPlan* last_plan_ = nullptr;
   const CopyKind* copy_kind_ = nullptr;  // of large copies into staging memory; none: ordinary
   bool copies_measured_ = false;
+  bool makes_chunks_ = false;                   // of the step at hand, which are kept in memory
   std::vector<std::span<std::byte>> reserved_;  // blocks for the step at hand
   std::vector<std::byte> description_, spill_memory_;
 };

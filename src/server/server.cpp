@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "server/packet.hpp"
+#include "server/step_file.hpp"
 #include "server/step_loop.hpp"
 #include "store/hdf5_handle.hpp"
 #include "tailrace/more/agreed_error.hpp"
@@ -117,6 +118,7 @@ class Server::State {
   struct StreamState {
     std::unique_ptr<Group> products_group, files_group;
     std::optional<std::int64_t> next;  ///< number of the step to run next
+    bool makes_chunks = false;         ///< of the step that was described last
     int running = 0;
     std::optional<StepLoop> loop;  // ends before what it uses
   };
@@ -133,6 +135,7 @@ class Server::State {
   void give_up_rest();
   void start(const StepKey& key, PendingStep& pending);
   void end(const Job& job);
+  void keep_room();
   void tell(Notice notice, const std::string& text);
   std::unique_ptr<Group> make_group(int channel) const;
 
@@ -186,6 +189,21 @@ void Server::State::give_up_rest() {
   });
 }
 
+// Of each stream, whose steps are written one after another, the largest that is here.
+void Server::State::keep_room() {
+  std::map<std::int32_t, std::ptrdiff_t> largest;
+  for (const auto& [key, step] : pending_) {
+    if (!streams_[key.stream].makes_chunks) continue;
+    std::ptrdiff_t bytes = 0;
+    for (const auto& arrival : step.arrivals) bytes += std::ssize(arrival.bytes);
+    auto& most = largest[key.stream];
+    most = std::max(most, packing_bytes(bytes, settings_.threads, 1));
+  }
+  std::ptrdiff_t sum = 0;
+  for (const auto& [stream, bytes] : largest) sum += bytes;
+  receiver_.keep_room(sum);
+}
+
 bool Server::State::take_packets() {
   bool any = false;
   Arrival arrival;
@@ -193,10 +211,17 @@ bool Server::State::take_packets() {
     any = true;
     const auto header = header_of(arrival);
     const StepKey key{header.stream, header.number};
-    add_packet(pending_[key], arrival, now_s());
+    auto& step = pending_[key];
+    add_packet(step, arrival, now_s());
     auto& stream = streams_[key.stream];
+    if (step.description) {
+      const auto& described = *step.description;
+      stream.makes_chunks =
+          described.options.variables && makes_chunks(described.options, described.step);
+    }
     if (!settings_.may_restart && !stream.next) stream.next = 0;
   }
+  if (any) keep_room();
   return any;
 }
 
@@ -288,6 +313,7 @@ void Server::State::end(const Job& job) {
   const auto step = pending_.extract(job.key);
   for (const auto& arrival : step.mapped().arrivals) receiver_.release(arrival);
   --streams_[job.key.stream].running;
+  keep_room();
 }
 
 // A long text goes in several notices.

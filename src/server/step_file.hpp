@@ -76,6 +76,16 @@ const Format& find_format(const std::string& name, const std::string& path);
 void check_compression(const OutputOptions& options, const std::string& path,
                        const FileContents& contents);
 
+/// Whether `contents` become an HDF5 file of chunks, which those who write keep in memory until all
+/// are compressed. Local.
+bool makes_chunks(const OutputOptions& options, const std::string& path,
+                  const FileContents& contents);
+bool makes_chunks(const OutputOptions& options, const Step& step);
+/// The memory, besides that of the items, in which `threads` threads compress `items_bytes` of a
+/// step: chunks take as many bytes as their items if they do not become smaller, and each thread
+/// has some at work. `share`: the part of the buffers of these threads that counts here, 1 / share.
+std::ptrdiff_t packing_bytes(std::ptrdiff_t items_bytes, int threads, int share);
+
 // The `make` of each line of `format_table()`.
 std::unique_ptr<StepFile> make_hdf5(Step step, const FileSettings& settings, int server,
                                     int num_servers);

@@ -40,6 +40,9 @@ class Sender {
   virtual bool take_notice(Notice& notice) = 0;
   /// Sleeps until something may have happened, at most `limit_s`; helps as `progress` does. Local.
   virtual void wait(double limit_s) = 0;
+  /// Whether servers work in the memory that this client has given, as they read the packets where
+  /// they lie. Then what they need besides counts here, too. Local.
+  virtual bool is_memory_of_servers() const { return false; }
   /// Tells all servers that nothing more comes; all packets must have been released. Waits, with a
   /// limit, until they know. Collective over the clients.
   virtual void leave(double limit_s) = 0;
@@ -64,6 +67,8 @@ class Receiver {
   virtual void release(const Arrival& arrival) = 0;
   /// Tells `client`. Never waits, never loses one. Local.
   virtual void notify(int client, const Notice& notice) = 0;
+  /// The server needs `bytes` of its memory for other things than packets, from now on. Local.
+  virtual void keep_room(std::ptrdiff_t bytes) { static_cast<void>(bytes); }
   /// The step has ended and every client has been told; its packets are released next. Transports
   /// whose packets outlive the server remember it, so that a restarted server does not wait for
   /// those of them that are already gone (`PacketHeader` says which step a packet is of). Local.

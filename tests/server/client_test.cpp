@@ -3,6 +3,7 @@
 #include "server/client.hpp"
 
 #include <cerrno>
+#include <deque>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,10 +27,16 @@ class SenderOfASmallNode : public Sender {
   void hand_over(int, std::span<const std::byte>, int) override {}
   void progress() override {}
   void take_released(std::vector<const std::byte*>&) override {}
-  bool take_notice(Notice&) override { return false; }
+  bool take_notice(Notice& notice) override {
+    if (notices.empty()) return false;
+    notice = notices.front();
+    notices.pop_front();
+    return true;
+  }
   void wait(double) override {}
   void leave(double) override {}
   std::ptrdiff_t provided = 0;
+  std::deque<Notice> notices;
 
  private:
   std::ptrdiff_t node_bytes_;
@@ -71,6 +78,34 @@ TEST_F(ClientTest, WhatTheNodeDoesNotHaveIsNotCapacity) {
   client.free(first->data());
   EXPECT_TRUE(client.allocate(0, 6 * page));
   EXPECT_EQ(sender->provided, 6 * page);
+}
+
+TEST_F(ClientTest, WhatServersNeedBesidesPacketsIsNotGivenAway) {
+  auto client = make(16 * page);
+  const auto stream = client.add_stream();
+  const auto other = client.add_stream();
+  const Client::Work work{stream, 6 * page};
+  ASSERT_TRUE(client.allocate(0, 4 * page, work));
+  client.note_work(work, 0);
+  EXPECT_FALSE(client.allocate(0, 7 * page, work));
+  ASSERT_TRUE(client.allocate(0, 4 * page, work)) << "one step of a stream after another";
+  client.note_work(work, 1);
+  EXPECT_FALSE(client.allocate(0, 3 * page, {other, 0}));
+  EXPECT_FALSE(client.allocate(0, page, {other, 2 * page})) << "other streams work meanwhile";
+  EXPECT_TRUE(client.allocate(0, page, {other, page}));
+  Notice notice;
+  notice.kind = Notice::Kind::text;
+  notice.stream = stream;
+  sender->notices.push_back(notice);
+  client.progress();
+  EXPECT_FALSE(client.allocate(0, 6 * page, {other, 0})) << "the step has not ended";
+  for (const int number : {0, 1}) {
+    notice.kind = Notice::Kind::committed;
+    notice.number = number;
+    sender->notices.push_back(notice);
+  }
+  client.progress();
+  EXPECT_TRUE(client.allocate(0, 6 * page, {other, 0}));
 }
 
 }  // namespace

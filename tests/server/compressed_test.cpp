@@ -2,7 +2,9 @@
 // Compressed files of every kind of server.
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
+#include <vector>
 
 #include <hdf5.h>
 
@@ -102,6 +104,50 @@ TEST_F(CompressedTest, AVariableMayHaveItsOwnWay) {
       EXPECT_TRUE(stored(path("plain.h5"), "u").chunk.empty());
     }
     MPI_Barrier(comm.raw());
+  }
+}
+
+// The product of the first step waits until all steps have been offered, so none leaves memory.
+TEST_F(CompressedTest, ItsChunksCountInTheMemory) {
+  constexpr std::ptrdiff_t step_bytes = 2 << 20;
+  const auto num_ranks = comm.num_ranks();
+  const auto layout = slabs({64 * num_ranks, 64, 64}, 0, num_ranks);
+  std::vector<double> u(step_bytes / sizeof(double), 1.5);
+  FileContents contents{.variables = {{"u", layout, u}}};
+  const auto admitted = [&](const std::string& name, const std::string& compress) {
+    std::promise<void> opened;
+    const auto gate = opened.get_future().share();
+    OutputOptions options{.servers = "thread",
+                          .memory_bytes = num_ranks * step_bytes * 9 / 2,
+                          .when_full = WhenFull::drop,
+                          .compress = compress,
+                          .products = {{.name = "held", .stages = {"call name=wait"}}}};
+    options.functions.stages["wait"] = [gate](std::int64_t, std::span<StagePart>) { gate.wait(); };
+    Output output(comm, options);
+    int taken = 0;
+    for (int step = 0; step < 8; ++step) {
+      contents.step = step;
+      const auto file = path(name + std::to_string(step) + ".h5");
+      taken += output.write(file, contents) == WriteResult::dropped ? 0 : 1;
+    }
+    opened.set_value();
+    output.finish();
+    EXPECT_EQ(output.statistics().complete, taken);
+    return taken;
+  };
+  EXPECT_EQ(admitted("plain", ""), 4);
+  // The chunks of one step; and those that are at work, about 2 MiB for all ranks.
+  EXPECT_EQ(admitted("small", "deflate:1"), num_ranks == 1 ? 2 : 3);
+  try {
+    Output output(comm, {.servers = "thread",
+                         .memory_bytes = num_ranks * step_bytes * 3 / 2,
+                         .compress = "deflate:1"});
+    output.write(path("large.h5"), contents);
+    output.finish();
+    ADD_FAILURE() << "a step that never fits is taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::invalid_input);
+    EXPECT_NE(std::string(error.what()).find("more to compress it"), std::string::npos);
   }
 }
 

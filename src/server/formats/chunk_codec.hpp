@@ -48,6 +48,9 @@ class ChunkCodec {
   bool smaller_ = false;  ///< `Compressor::compress_smaller` is used
 };
 
+/// Chunks that `threads` threads encode before what they have become is taken from them.
+constexpr std::ptrdiff_t chunks_at_once(int threads) { return threads > 1 ? 4 * threads : 1; }
+
 /// CRC-32C (Castagnoli; RFC 3720, B.4), as the Zarr codec "crc32c" keeps it.
 std::uint32_t crc32c(const std::byte* data, std::ptrdiff_t bytes);
 

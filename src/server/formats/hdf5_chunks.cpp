@@ -277,7 +277,7 @@ void ChunkedFile::pack_chunks(std::size_t f, std::span<const std::int64_t> chunk
     found.gather(box, item_bytes(field.type), items);
     codec.look_at(items);
   }
-  const auto at_once = threads_ > 1 ? static_cast<std::size_t>(4 * threads_) : 1;
+  const auto at_once = static_cast<std::size_t>(chunks_at_once(threads_));
   std::vector<Scratch> scratch(std::min(at_once, chunks.size()));
   std::vector<Packed> packed(scratch.size());
   for (std::size_t first = 0; first < chunks.size(); first += at_once) {

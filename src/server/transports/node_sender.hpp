@@ -26,6 +26,7 @@ class NodeSender final : public Sender {
   std::span<std::byte> memory() override;
   void provide(std::ptrdiff_t bytes) override { memory_.provide(block_->staging_offset + bytes); }
   bool can_hand_over(int server) const override;
+  bool is_memory_of_servers() const override { return true; }
   void hand_over(int server, std::span<const std::byte> packet, int priority) override;
   void progress() override;
   void take_released(std::vector<const std::byte*>& released) override;

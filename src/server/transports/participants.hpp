@@ -167,6 +167,7 @@ class CopyReceiver : public Receiver {
  public:
   bool take(Arrival& arrival) override { return queue_->take(arrival); }
   void release(const Arrival& arrival) override { queue_->release(arrival); }
+  void keep_room(std::ptrdiff_t bytes) override { queue_->keep_room(bytes); }
   void progress() override {
     if (advance()) backoff_.stir();
   }

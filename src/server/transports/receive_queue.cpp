@@ -60,7 +60,7 @@ bool ReceiveQueue::must_be_taken(const ClientQueue& queue, const Offer& offer) {
 }
 
 bool ReceiveQueue::fits(const ClientQueue& queue, std::ptrdiff_t bytes) const {
-  const auto left = arena_.capacity() - arena_.used() - BlockArena::rounded(bytes);
+  const auto left = arena_.capacity() - arena_.used() - kept_ - BlockArena::rounded(bytes);
   return left >= (queue.held.empty() ? 0 : reserve_);
 }
 

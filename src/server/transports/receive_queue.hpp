@@ -61,6 +61,8 @@ class ReceiveQueue {
   bool take(Arrival& arrival);
   /// Gives the memory back. Throws `Errc::internal` for what is not held.
   void release(const Arrival& arrival);
+  /// Leaves `bytes` of the memory to others than packets, except for those that must be taken.
+  void keep_room(std::ptrdiff_t bytes) { kept_ = bytes; }
   /// Its reserve is free for others.
   void forget(int client);
 
@@ -105,6 +107,7 @@ class ReceiveQueue {
   std::deque<Arrival> arrived_;
   std::size_t turn_ = 0;        // clients_in_turn: where to look first
   std::ptrdiff_t reserve_ = 0;  // of clients that hold nothing
+  std::ptrdiff_t kept_ = 0;     // for other things than packets
   std::uint64_t num_accepted_ = 0;
   std::vector<std::uint64_t> last_accepted_;  // by client: when it had its turn last
   int num_waiting_ = 0;

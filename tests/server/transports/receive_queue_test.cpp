@@ -75,6 +75,19 @@ TEST_F(ReceiveQueueTest, APacketLargerThanTheMemoryIsTakenIn) {
   EXPECT_EQ(take_all(), 1);
 }
 
+TEST_F(ReceiveQueueTest, RoomThatIsKeptIsNotFilledWithNewerPackets) {
+  make(1, 4 * page);
+  queue->keep_room(2 * page);
+  for (std::uint64_t number = 1; number <= 4; ++number) offer(0, number, page);
+  EXPECT_EQ(take_all(), 2);
+  queue->keep_room(4 * page);
+  release(0, 1);
+  release(0, 2);
+  EXPECT_EQ(take_all(), 1) << "the oldest must be taken";
+  queue->keep_room(0);
+  EXPECT_EQ(take_all(), 1);
+}
+
 TEST_F(ReceiveQueueTest, OneClientAheadDoesNotKeepTheOthersOut) {
   make(2, 4 * page);
   for (std::uint64_t number = 1; number <= 4; ++number) offer(0, number, page);
