@@ -162,33 +162,43 @@ function(write_block page language file)
   string(SUBSTRING "${text}" 0 ${end} text)
   file(WRITE ${file} "${text}")
 endfunction()
-# Builds and runs the program mine/, which is that of a page and writes u.h5.
-function(run_mine page)
+# Builds and runs the program mine/, which is that of a page and writes a file.
+function(run_mine page written)
   build_with_prefix(${work}/mine mine_built)
   execute_process(
     COMMAND ${mpiexec} ${numproc_flag} 2 ${work}/mine_built/mine
     WORKING_DIRECTORY ${fields}
     COMMAND_ERROR_IS_FATAL ANY
   )
-  if(NOT EXISTS ${fields}/u.h5)
-    message(FATAL_ERROR "what ${page} says wrote no u.h5")
+  if(NOT EXISTS ${fields}/${written})
+    message(FATAL_ERROR "what ${page} says wrote no ${written}")
   endif()
-  file(REMOVE ${fields}/u.h5)
+  file(REMOVE ${fields}/${written})
 endfunction()
 # The program of docs/start.md, built as it says.
 write_block(start.md cpp ${work}/mine/mine.cpp)
 write_block(start.md cmake ${work}/mine/CMakeLists.txt)
-run_mine(docs/start.md)
+run_mine(docs/start.md u.h5)
+write_block(tutorials/first_output.md cpp ${work}/mine/mine.cpp)
+run_mine(docs/tutorials/first_output.md first_2.h5)
 # The lines of README.md, between MPI_Init and MPI_Finalize.
 write_block(../README.md cpp ${work}/mine/mine.cpp)
 file(READ ${work}/mine/mine.cpp text)
 set(before "int main(int argc, char** argv) {\n  MPI_Init(&argc, &argv);\n  {\n")
 string(REPLACE "const tailrace::Comm" "${before}const tailrace::Comm" text "${text}")
 file(WRITE ${work}/mine/mine.cpp "${text}  }\n  MPI_Finalize();\n}\n")
-run_mine(README.md)
-# The examples of docs/bindings.md.
-function(run_example language file compiler library)
-  write_block(bindings.md ${language} ${work}/${file})
+run_mine(README.md u.h5)
+# The example of a page in a language.
+function(
+  run_example
+  page
+  language
+  file
+  compiler
+  library
+  written
+)
+  write_block(${page} ${language} ${work}/${file})
   execute_process(
     COMMAND pkg-config --cflags --libs ${library}
     OUTPUT_VARIABLE flags
@@ -204,14 +214,17 @@ function(run_example language file compiler library)
     WORKING_DIRECTORY ${fields}
     COMMAND_ERROR_IS_FATAL ANY
   )
-  if(NOT EXISTS ${fields}/u.h5)
-    message(FATAL_ERROR "${file} of docs/bindings.md wrote no u.h5")
+  if(NOT EXISTS ${fields}/${written})
+    message(FATAL_ERROR "${file} of docs/${page} wrote no ${written}")
   endif()
-  file(REMOVE ${fields}/u.h5)
+  file(REMOVE ${fields}/${written})
 endfunction()
-run_example(c rows.c mpicc tailrace)
+run_example(bindings.md c rows.c mpicc tailrace u.h5)
 if(EXISTS ${prefix}/${libdir}/pkgconfig/tailrace-fortran.pc)
-  run_example(fortran waves.f90 mpif90 tailrace-fortran)
+  run_example(bindings.md fortran waves.f90 mpif90 tailrace-fortran u.h5)
+  run_example(
+    tutorials/first_output.md fortran first.f90 mpif90 tailrace-fortran first_2.h5
+  )
   file(MAKE_DIRECTORY ${fields}/fortran)
   must_run(${mpiexec} ${numproc_flag} 2 ${work}/examples/heat_fortran 32 ${fields}/fortran)
   must_run(
