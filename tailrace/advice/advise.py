@@ -138,10 +138,10 @@ def compared_lines(runner: Runner) -> list[str]:
         if one.wrong:
             continue
         if not one.compared:
-            return ["The program prints no numbers that repeat: results were not compared."]
+            return ["The program prints no reproducible numbers: results were not compared."]
         if one.differing:
             lines.append(
-                f"{name}: {one.differing} of {one.compared} numbers that are printed differ, by "
+                f"{name}: {one.differing} of {one.compared} printed numbers differ, by "
                 f"up to {one.largest:.1g}: {one.where}."
             )
     return lines
@@ -191,16 +191,16 @@ def left_out(advice: Advice) -> list[str]:
 def summary(advice: Advice) -> list[str]:
     """Return how it was measured, in lines."""
     found = advice.outcome
-    lines = [f"As it is {found.run_s:.3g} s; no setting was tried."]
+    lines = [f"Unchanged {found.run_s:.3g} s; no setting was tried."]
     if was_tried(advice):
         lines = [
-            f"As it is {found.run_s:.3g} s; equal runs differed by up to "
+            f"Unchanged {found.run_s:.3g} s; equal runs differed by up to "
             f"{100 * found.noise:.0f} %; {found.runs} runs in {advice.seconds:.0f} s.",
             "A gain is the median of pairs with its 99 % interval; other runs chose the setting.",
         ]
     lines += [note[0].upper() + note[1:] + "." for note in found.notes]
     if found.setting is None and was_tried(advice):
-        lines.append("Nothing was found that makes it faster here.")
+        lines.append("No setting was found that makes it faster on this machine.")
     elif found.setting and len(found.winners) > 1 and found.setting.name != "all":
         lines.append("The best alone is taken.")
     return lines

@@ -87,11 +87,11 @@ class Builds:
         except RunFailedError as error:
             raise TailraceError(f"--build '{command}': {error}", status=2) from error
         except TailraceError as error:
-            raise TailraceError(f"--build '{command}': ends well, but {error}", status=2) from error
+            raise TailraceError(f"--build '{command}': succeeds, but {error}", status=2) from error
         if _written(self.original) == before:
             raise TailraceError(
                 f"--build '{command}': did not write {name}; expected a command that builds the "
-                "program that is run, anew each time, as in 'make -B'",
+                "program that is run, from scratch each time, as in 'make -B'",
                 status=2,
             )
         self._plain = self._keep()
@@ -168,7 +168,7 @@ class Builds:
             if unused and len(own) > 1 and all(one.tip != tip for one in kept):
                 lines[tip] = [
                     f"{tip}: the build command does not use {', '.join(dict.fromkeys(names))}, or "
-                    f'does not build anew; expected as in make -B {names[0]}="${names[0]}".'
+                    f'does not rebuild; expected as in make -B {names[0]}="${names[0]}".'
                 ]
         return kept, [line for own in lines.values() for line in own]
 
@@ -179,7 +179,7 @@ class Builds:
         except RunFailedError as error:
             return str(error)
         if digest in known:
-            return f"makes the same program as {known[digest]}"
+            return f"builds the same program as {known[digest]}"
         known[digest] = one.setting.name
         return ""
 

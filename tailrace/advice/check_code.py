@@ -36,7 +36,7 @@ def instructions(launch: Launch) -> Iterator[Finding]:
             "warning",
             f"{path.name} has vector instructions up to {build.level}, the processor {able}",
             "loops that the compiler vectorises then work on half or a quarter of the numbers at "
-            "a time (libraries may choose by themselves)",
+            "a time (libraries may choose at run time)",
             f"compile with -O3 {march_option(able)} (or -march=native on the nodes)",
         )
     if re.search(r"-O0\b", build.options) or (build.options and "-O" not in build.options):
@@ -124,10 +124,10 @@ def single_copy(launch: Launch) -> Iterator[Finding]:
         yield Finding(
             "thread-multiple",
             "info",
-            "the program has asked for MPI_THREAD_MULTIPLE",
+            "the program requested MPI_THREAD_MULTIPLE",
             "MPI then takes locks in every call",
             "MPI_Init_thread with MPI_THREAD_FUNNELED (mpi4py: mpi4py.rc.thread_level = "
-            "'funneled' before it imports MPI), if one thread alone calls MPI",
+            "'funneled' before it imports MPI), if only one thread calls MPI",
         )
 
 

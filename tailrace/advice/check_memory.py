@@ -49,8 +49,8 @@ def huge_pages(launch: Launch) -> Iterator[Finding]:
             yield Finding(
                 "huge-pages",
                 "info",
-                f"{node.host}: huge pages are given to memory that asks for them (madvise)",
-                "malloc does not ask; arrays of many MiB then fault in 4 KiB at a time",
+                f"{node.host}: huge pages are only used where a program requests them (madvise)",
+                "malloc does not request them; large arrays are then faulted in 4 KiB at a time",
                 "export GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
             )
 
@@ -69,7 +69,7 @@ def churn(launch: Launch) -> Iterator[Finding]:
             "warning",
             f"rank {worst.rank} faulted in {worst.usage['minor_faults']} pages, {most:.0f} times "
             "its memory",
-            "malloc gives large arrays back to the system, and the next one is faulted in anew",
+            "malloc returns large arrays to the system, and the next array is faulted in again",
             "export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=536870912",
         )
 
@@ -87,7 +87,7 @@ def limits(launch: Launch) -> Iterator[Finding]:
         yield Finding(
             "locked-memory",
             "warning",
-            f"processes may lock {int(locked) >> 10} KiB of memory, there is InfiniBand",
+            f"processes may lock {int(locked) >> 10} KiB of memory, and there is InfiniBand",
             "networks register memory, which locks it; small limits make that fail or slow",
             "ulimit -l unlimited (in /etc/security/limits.conf, and in the scheduler)",
         )

@@ -22,7 +22,7 @@ def ranks_missing(launch: Launch) -> Iterator[Finding]:
         yield Finding(
             "ranks",
             "error",
-            f"{launch.wanted} ranks were asked for, MPI has {of_job}",
+            f"{launch.wanted} ranks were requested, MPI has {of_job}",
             "each process runs as a separate job if the launcher belongs to another MPI library",
             "start it with the launcher of the MPI that it is linked with (ldd PROGRAM)",
         )
@@ -37,9 +37,10 @@ def node_groups(launch: Launch) -> Iterator[Finding]:
                 "node-groups",
                 "error",
                 f"MPI takes the {len(node.ranks)} ranks of {node.host} for {len(firsts)} nodes",
-                "they talk through the network, and node-aware methods treat them as remote; hydra "
-                "does so with a host that stands in several lines of its file",
-                "name each host once, its ranks following one another (tailrace map says more)",
+                "they communicate through the network, and node-aware methods treat them "
+                "as remote; hydra "
+                "does so with a host that is in several lines of its file",
+                "name each host once, with consecutive ranks (see tailrace map)",
             )
 
 
@@ -54,7 +55,7 @@ def oversubscribed(launch: Launch) -> Iterator[Finding]:
         yield Finding(
             "oversubscribed",
             "warning",
-            f"{node.host}: {node.busy} threads of {len(node.ranks)} ranks want to run on {limit}",
+            f"{node.host}: {node.busy} threads of {len(node.ranks)} ranks compete for {limit}",
             "ranks that wait take processors from those that work",
             f"at most {max(1, int(node.room))} ranks x threads on this node",
         )
@@ -130,7 +131,7 @@ def shared(launch: Launch) -> Iterator[Finding]:
                 "error",
                 f"{node.host}: {len(ranks)} busy threads of ranks {some(sorted(set(ranks)))} are "
                 f"bound to {number} of {len(node.online)} processors ({allowed})",
-                "they run in turn" + (f", while {idle} processors idle" if idle else ""),
+                "they take turns" + (f", while {idle} processors idle" if idle else ""),
                 _bind(launch),
             )
 

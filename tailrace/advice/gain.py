@@ -84,7 +84,7 @@ def gain_text(gain: Gain) -> str:
     lines = [gain.setting.text or "nothing is set"]
     verdict = "gains" if found.wins else "slower:" if found.low > 1 else "no effect here:"
     lines.append(f"{verdict} {found.text}, median of {found.pairs} rounds with its 99 % interval")
-    lines.append(f"equal runs beside them: {gain.null.text}")
+    lines.append(f"equal runs for comparison: {gain.null.text}")
     return "\n".join(lines)
 
 

@@ -164,7 +164,7 @@ def as_text(launch: Launch, findings: list[Finding], program: str) -> str:
         lines.append(_wrapped(f"{'':8}   why  ", one.why))
         lines.append(_wrapped(f"{'':8}   fix  ", one.fix))
     if not findings:
-        lines.append("Nothing was found to be wrong.")
+        lines.append("No problem was found.")
     return "\n".join(lines) + "\n"
 
 

@@ -101,7 +101,7 @@ def _sampled(runner: Runner, builds: Builds, variables: dict[str, str]) -> tuple
         raise RunFailedError("gprof is not installed (binutils)")
     family = made_by(builds.program(variables))[0]
     if family not in REMARKS:
-        raise RunFailedError("the program was made by neither gcc nor clang")
+        raise RunFailedError("the program was compiled by neither gcc nor clang")
     flags = f"{REMARKS[family]} {SAMPLES}"
     own = {name: f"{variables.get(name) or os.environ.get(name, '')} {flags}" for name in VARIABLES}
     # With -flto the remarks would come without the lines of the source.
@@ -129,19 +129,19 @@ def report(runner: Runner, variables: dict[str, str]) -> list[str]:
     try:
         output, samples = _sampled(runner, runner.builds, variables)
     except RunFailedError as error:
-        return [f"Its loops were not looked at: {error}."]
+        return [f"Its loops were not analysed: {error}."]
     return lines_of(read_remarks(output), read_samples(samples))
 
 
 def lines_of(loops: list[Loop], samples: dict[tuple[str, int], float]) -> list[str]:
     """Return the report of loops and of the samples of source lines."""
     if not loops or not samples:
-        what = "remarks of the compiler" if not loops else "samples in its own code"
-        return [f"Its loops were not looked at: no {what}."]
+        what = "remarks of the compiler" if not loops else "samples in the code of the program"
+        return [f"Its loops were not analysed: no {what}."]
     shown = [pair for pair in shares_of_loops(loops, samples) if pair[1] >= LEAST_PERCENT]
     if not shown:
-        return ["No loop of its own code takes much time: it is spent in libraries or elsewhere."]
-    lines = ["Loops of its own code, by samples:"]
+        return ["No loop of the program itself takes much time: libraries or other code do."]
+    lines = ["Loops of the program, by samples:"]
     for loop, share in shown[:MOST_LOOPS]:
         why = f": {loop.why[:80]}" if loop.why and not loop.vectorised else ""
         what = "vectorised" if loop.vectorised else f"not vectorised{why}"

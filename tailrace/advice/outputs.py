@@ -102,5 +102,5 @@ def compare(first: str, second: str, other: str) -> Comparison:
                     largest, where = relative, text
     extra = [words for words in new if words not in one and words not in two]
     if extra:
-        return Comparison(compared, wrong=f"prints a line that was not there: {extra[0][:60]}")
+        return Comparison(compared, wrong=f"prints an additional line: {extra[0][:60]}")
     return Comparison(compared, differing, largest, where)

@@ -77,7 +77,7 @@ Measure this machine:
   tailrace tune                        finds the best methods, remembers them
 
 tailrace --help lists all commands; tailrace COMMAND --help explains one.
-tailrace --install-completion has your shell complete them.
+tailrace --install-completion installs completion for your shell.
 """
 
 

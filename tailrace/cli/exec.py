@@ -89,8 +89,8 @@ def _run_dense(what: str, ranks: int, command: list[str], is_given: bool) -> int
     program = check_program(command[0])
     if defines(program, routines):
         typer.echo(
-            f"tailrace: {program.name} contains its own {part.upper()}, whose calls cannot be "
-            "seen; link it with the shared one",
+            f"tailrace: {program.name} contains its own {part.upper()}, whose calls "
+            "cannot be replaced; link the shared library",
             err=True,
         )
     if ranks > 1 and (is_given or family_of(program) is not None):

@@ -370,6 +370,6 @@ def _show_choices(found: list[Choice], machine: str) -> None:
     console.print(table)
     if shapes:
         console.print(
-            "Messages of a box stay on its own links; those of other lists pass by other jobs, "
-            "which the model does not know."
+            "Messages within a box stay on its links; those of other lists also cross "
+            "links of other jobs, which the model does not include."
         )

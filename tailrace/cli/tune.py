@@ -204,7 +204,7 @@ def show(
     shown = [entry for entry in winners if _has(entry, only)]
     _print(shown, console)
     console.print(
-        f"{len(shown)} of {len(winners)} winners in {path}; null: what two equal entries differ by"
+        f"{len(shown)} of {len(winners)} winners in {path}; null: difference of two equal entries"
     )
 
 

@@ -70,7 +70,7 @@ def _what_was_done(line: Line) -> str:
         "pieces": f"{number} pieces, {size}, match their checksums",
         "boxes": f"{number} boxes, {size}, match their checksums",
         "read": f"{size} can be read; no checksums",
-        "structure": f"{size} are there; no checksums: structure only",
+        "structure": f"{size} found; no checksums: structure only",
         "header": f"{size} match their checksum",
     }[line["check"]]
 

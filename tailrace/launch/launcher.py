@@ -207,8 +207,9 @@ def _choose(ranks: int, threads: int, env: Mapping[str, str]) -> Launch:
     request = _request(ranks, threads, path)
     if ranks > MOST_RANKS_PER_CORE * request.cores and not any(name in env for name in JOB_NAMES):
         raise TailraceError(
-            f"-n {ranks}: too many for the {request.cores} cores of this machine, and this is no "
-            "job of several; give fewer ranks, or the launcher by TAILRACE_LAUNCHER",
+            f"-n {ranks}: too many for the {request.cores} cores of this machine, and "
+            "this is not a job on several nodes; give fewer ranks, or the launcher by "
+            "TAILRACE_LAUNCHER",
             status=2,
         )
     srun = shutil.which("srun", path=path)

@@ -136,7 +136,7 @@ class Running:
             action()
         except OSError as error:
             self._display_broken = True
-            write_error(f"tailrace: standard output: {error.strerror}; the run goes on\n")
+            write_error(f"tailrace: standard output: {error.strerror}; the run continues\n")
 
     def _pass_errors_on(self, display: Display) -> None:
         assert self._process is not None

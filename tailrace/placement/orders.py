@@ -123,7 +123,7 @@ def _graph(problem: Problem) -> Made:
 
 
 ORDERS = (
-    Order("consecutive", _consecutive, "method 1: ranks that follow one another share a node"),
+    Order("consecutive", _consecutive, "method 1: consecutive ranks share a node"),
     Order("round_robin", lambda p: _in_rounds(p.nodes, False), "method 0: spread over the nodes"),
     Order("folded", lambda p: _in_rounds(p.nodes, True), "method 2: spread back and forth"),
     Order(
@@ -135,7 +135,7 @@ ORDERS = (
     Order("hilbert", _along(curves.hilbert_key), "the grid along Hilbert's curve"),
     Order("z", _along(curves.z_key), "the grid along the Z curve"),
     Order("peano", _along(curves.peano_key), "the grid along Peano's curve"),
-    Order("graph", _graph, "the messages as a graph, parted by Scotch"),
+    Order("graph", _graph, "the messages as a graph, partitioned by Scotch"),
 )
 
 

@@ -65,9 +65,10 @@ def _hydra_caveat(rank_map: RankMap) -> str:
     if len(hosts) == len(set(hosts)):
         return ""
     return (
-        "hydra starts a proxy for each line, and MPI then takes ranks of a node that stand in "
-        "different lines for ranks of different nodes (MPICH 4.0): they talk through the network; "
-        "in a Slurm job mpiexec waits for ever for a second proxy on a node: take slurm.hosts there"
+        "hydra starts a proxy for each line, and MPI then treats ranks of a node in "
+        "different lines as ranks of different nodes (MPICH 4.0): they communicate "
+        "through the network; "
+        "in a Slurm job mpiexec hangs waiting for a second proxy on a node: take slurm.hosts there"
     )
 
 
@@ -111,7 +112,7 @@ WRITERS = (
         "MPICH_RANK_ORDER",
         _reorder_file,
         "MPICH_RANK_REORDER_METHOD=3 MPICH_RANK_REORDER_FILE={file} srun -n {ranks}",
-        "Cray MPICH, started so that one node is filled after the other",
+        "Cray MPICH, started so that nodes are filled one after the other",
     ),
     Writer(
         "hydra",

@@ -20,7 +20,7 @@ def name_of(outcome: Outcome) -> str:
 def show(console: Console, cases: list[Case], machine: Machine, outage_s: float) -> None:
     """Print one table a number of ranks if there are few, else one line for each."""
     bandwidth = amount_text(machine.open_bandwidth(), "B/s")
-    busy = f", {machine.load:.0%} taken by others" if machine.load else ""
+    busy = f", {machine.load:.0%} used by others" if machine.load else ""
     console.print(
         f"one writer {amount_text(machine.writer, 'B/s')}, file system {bandwidth}{busy}, "
         f"staging memory {amount_text(machine.memory, 'B')} per node",
@@ -118,7 +118,7 @@ def sentences(case: Case, machine: Machine, outage_s: float) -> list[str]:
         limit = seconds_text(case.break_even_s)
         found.append(
             f"Their nodes {'pay' if cheaper else 'do not pay'}: "
-            f"{amount_text(best.node_hours)} node hours in place of "
+            f"{amount_text(best.node_hours)} node hours instead of "
             f"{amount_text(none.node_hours)}; break-even is at one output each {limit}."
         )
     if outage_s:

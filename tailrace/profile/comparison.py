@@ -111,7 +111,7 @@ class Comparison:
             )
         elif likely > RARE:
             found.append(
-                f"{runs[0]} and {runs[1]} runs are too few: chance alone sets the sides apart in "
+                f"{runs[0]} and {runs[1]} runs are too few: chance alone separates the sides in "
                 f"{likely:.0%} of values; three runs per side are needed"
             )
         else:

@@ -38,7 +38,7 @@ def counter_notes(records: list[Record]) -> list[str]:
         reason = f"the processor or virtual machine has none of them ({facts['missing']})"
         if facts["missing"] in REFUSALS:
             reason = (
-                f"the kernel or container refuses them ({facts['missing']}; see "
+                f"the kernel or container does not permit them ({facts['missing']}; see "
                 "/proc/sys/kernel/perf_event_paranoid, which must be 2 or less)"
             )
         return [f"not counted: {', '.join(missing)}: {reason}"]

@@ -45,13 +45,13 @@ def io_advice(profile: dict[str, Any]) -> list[str]:
             continue
         by_mpi = 2 * file.get("in_mpi", 0) > calls
         remedy = (
-            "collective calls (MPI_File_write_all with a view) let MPI join them"
+            "collective calls (MPI_File_write_all with a view) let MPI merge them"
             if by_mpi
             else "larger pieces, or collective MPI-IO, take fewer calls"
         )
         lines.append(
             f"{file['path']}: of {calls} reads and writes {small} move less than 64 KiB and "
-            f"{jumps} begin elsewhere than the last one ended; {remedy}"
+            f"{jumps} do not begin where the last one ended; {remedy}"
         )
     return lines
 

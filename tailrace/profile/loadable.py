@@ -29,7 +29,7 @@ def loadable(library: Path) -> Path:
     folder = library.parent
     cache = cache_folder().absolute()
     link = cache / f"lib-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
-    why = "its path has a blank or a colon, too"
+    why = "its path also has a blank or a colon"
     if PLAIN.fullmatch(str(link)):
         try:
             _make_link(link, folder)
@@ -38,8 +38,9 @@ def loadable(library: Path) -> Path:
         else:
             return link / library.name
     raise TailraceError(
-        f"{library}: no program can be made to load it, as its path has a blank, a colon or "
-        f"another sign that ld.so reads otherwise, and no link to it can be made in {cache} "
+        f"{library}: it cannot be preloaded, because its path has a blank, a colon or "
+        "another character that ld.so interprets, and no link to it can be made in "
+        f"{cache} "
         f"({why}); name another folder for that in TAILRACE_CACHE"
     )
 
@@ -50,7 +51,7 @@ def _make_link(link: Path, folder: Path) -> None:
         return
     link.parent.mkdir(parents=True, exist_ok=True)
     if link.exists() and not link.is_symlink():
-        raise FileExistsError(errno.EEXIST, f"{link} is no link of Tailrace")
+        raise FileExistsError(errno.EEXIST, f"{link} is not a link of Tailrace")
     made = link.with_name(f"{link.name}.{os.getpid()}")
     made.unlink(missing_ok=True)
     made.symlink_to(folder)

@@ -40,7 +40,7 @@ def require_all(found: int, of_job: int, asked: int, program: str, folder: Path)
     """Complain where records of ranks are missing: what is made of the others would be wrong."""
     if of_job < asked:
         raise LacksRanksError(
-            f"program {program}: {asked} ranks were asked for, MPI has {of_job}: each process runs "
+            f"program {program}: {asked} ranks were requested, MPI has {of_job}: each process runs "
             "as a separate job if the launcher belongs to another MPI library (ldd PROGRAM)"
         )
     if found < of_job:
@@ -55,8 +55,8 @@ def why_none(program: str, folder: Path) -> str:
     """Return why a run left no record at all, as far as that is known."""
     if (folder / "rank-sessions.note").exists():
         return (
-            f"program {program}: no record: it starts MPI by sessions (MPI_Session_init) alone; "
-            "recorded are programs that call MPI_Init"
+            f"program {program}: no record: it only uses MPI sessions (MPI_Session_init); "
+            "programs that call MPI_Init are recorded"
         )
     return (
         f"program {program}: no record: it did not call MPI_Init of the MPI library that its "

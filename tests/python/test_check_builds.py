@@ -82,8 +82,8 @@ def test_an_interrupted_check_leaves_the_plain_program(here: Path) -> None:
         ("no-such-compiler app.c", "the build fails: .*no-such-compiler.*not found"),
         ("echo 'x.c:1: error: bad'; echo more; exit 2", "the build fails: x.c:1: error: bad"),
         ("exit 3", "the build fails: exit status 3"),
-        ("true", "ends well, but program ./app: was not found"),
-        ("echo > app", "ends well, but program ./app: may not be executed"),
+        ("true", "succeeds, but program ./app: was not found"),
+        ("echo > app", "succeeds, but program ./app: may not be executed"),
     ],
 )
 def test_builds_that_make_no_program(here: Path, command: str, message: str) -> None:
@@ -112,8 +112,8 @@ def test_builds_that_change_nothing_are_left_out(here: Path) -> None:
         kept, lines = builds.prepare(asked)
     assert [one.setting.name for one in kept] == ["-march=native", "keep"]
     assert lines == [
-        "flags (-O2): makes the same program as the plain build.",
-        "flags (-mtune=native): makes the same program as -march=native.",
+        "flags (-O2): builds the same program as the plain build.",
+        "flags (-mtune=native): builds the same program as -march=native.",
         "flags (-flto): the build fails: ld: error: no plugin.",
     ]
     with Builds(f"CFLAGS=; {BUILD}", "./app") as builds:
@@ -133,7 +133,7 @@ def test_of_a_compiler_the_first_way_that_works_is_taken(here: Path) -> None:
     with Builds(command, "./app") as builds:
         kept, lines = builds.prepare(ways)
     assert [one.setting.name for one in kept] == ["x as CC"]
-    assert lines == ["compiler (x): makes the same program as the plain build."]
+    assert lines == ["compiler (x): builds the same program as the plain build."]
 
 
 def checked(monkeypatch: pytest.MonkeyPatch, *words: str, build: str = BUILD) -> Any:
@@ -157,7 +157,7 @@ def test_flags_that_win_and_flags_that_change_results(
     assert (fast["outcome"], fast["why"]) == ("fails", "prints 1.5 instead of 1.0 in: norm #")
     assert data["build"].startswith("(export CFLAGS='-O3 -march=native' CXXFLAGS=")
     said = " ".join(data["builds"])
-    assert "1 of 1 numbers that are printed differ, by up to 1e-08" in said
+    assert "1 of 1 printed numbers differ, by up to 1e-08" in said
     assert "flags (-O3 -march=native -flto): the build fails: ld: error: no plugin" in said
     assert not (here / "tailrace-settings.toml").exists()  # nothing to set for a run
     assert not list(here.glob(".app*"))

@@ -56,7 +56,7 @@ def test_samples_count_to_the_loop_before() -> None:
     assert samples["a.c", 6] == pytest.approx(41.87)
     loops = [Loop("a.c", 4, False, "why"), Loop("a.c", 5, True), Loop("b.c", 9, True)]
     assert lines_of(loops, samples) == [
-        "Loops of its own code, by samples:",
+        "Loops of the program, by samples:",
         "  a.c:4  51 %  not vectorised: why",
         "  a.c:5  42 %  vectorised",
     ]
@@ -95,7 +95,7 @@ def test_loops_of_a_real_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         runner = make_runner(1, ["./app"], builds=builds)
         found = report(runner, {"CFLAGS": "-O3 -flto"})
         assert builds.made_by[0] == "gcc"
-    assert found[0] == "Loops of its own code, by samples:"
+    assert found[0] == "Loops of the program, by samples:"
     by_line = {line.split()[0]: line for line in found[1:]}
     assert "not vectorised" in by_line["app.c:10"]
     assert all("not" not in line for at, line in by_line.items() if at == "app.c:12")

@@ -160,7 +160,7 @@ def test_a_profile_that_lacks_ranks(tmp_path: Path, status: int) -> None:
 def test_ranks_that_are_jobs_of_their_own(tmp_path: Path) -> None:
     done = run_program(tmp_path, lambda folder: write_rank(folder, 0, [], 1), 0, "-n", "4")
     assert done.exit_code == 1
-    assert "4 ranks were asked for, MPI has 1" in done.output
+    assert "4 ranks were requested, MPI has 1" in done.output
 
 
 def test_reasons_for_no_record(tmp_path: Path) -> None:

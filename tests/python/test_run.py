@@ -233,7 +233,7 @@ def test_a_run_goes_on_when_nobody_reads_its_output(stage: Path) -> None:
             check=False,
         )
     assert done.stderr.startswith(
-        "tailrace: standard output: No space left on device; the run goes on\n"
+        "tailrace: standard output: No space left on device; the run continues\n"
     )
     assert "Traceback" not in done.stderr
     assert (stage / "out" / "arguments-1.json").exists()

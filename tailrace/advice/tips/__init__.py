@@ -31,7 +31,10 @@ TIPS = (
     Tip("waiting", waiting.propose, "how ranks and threads wait", ("oversubscribed", "spin")),
     Tip("binding", binding.propose, "ranks bound to cores", ("unbound", "numa")),
     Tip(
-        "first touch", first_touch.propose, "in which NUMA domain memory lies", ("unbound", "numa")
+        "first touch",
+        first_touch.propose,
+        "in which NUMA domain memory is allocated",
+        ("unbound", "numa"),
     ),
     Tip("rank order", rank_order.propose, "which ranks are neighbours"),
     Tip("threads", threads.propose, "threads of each rank", ("blas-threads", "shared-processor")),
@@ -44,13 +47,13 @@ TIPS = (
     Tip("malloc", malloc.propose, "malloc keeps memory", ("page-faults",)),
     Tip("allocators", allocators.propose, "another malloc, where installed"),
     Tip("blas", blas.propose, "another BLAS, where installed", ("reference-blas",)),
-    Tip("products", products.propose, "matrix products by our methods, by their shape"),
+    Tip("products", products.propose, "matrix products by Tailrace, by their shape"),
     Tip("eager", eager.propose, "size from which messages wait for their receiver"),
-    Tip("collectives", collectives.propose, "MPI's own algorithms, as the tuner measured them"),
+    Tip("collectives", collectives.propose, "algorithms of MPI that the tuner measured as fastest"),
     Tip(
         "own collectives",
         own_collectives.propose,
-        "collective calls by our methods where these measure faster",
+        "collective calls by Tailrace where they measure faster",
         ("oversubscribed",),
     ),
     Tip(

@@ -49,5 +49,5 @@ def propose(situation: Situation) -> list[Setting]:
     if situation.loaded(r"libucp\.so") and "UCX_RNDV_THRESH" not in situation.environment:
         found += [Setting(f"UCX {size}", {"UCX_RNDV_THRESH": size}) for size in ("16k", "256k")]
     if not found:
-        raise DoesNotApplyError("this MPI tells no eager limit")
+        raise DoesNotApplyError("this MPI reports no eager limit")
     return found

@@ -15,7 +15,7 @@ def propose(situation: Situation) -> list[Setting]:
     text = situation.launch.nodes[0].file("/sys/kernel/mm/transparent_hugepage/enabled")
     if "[madvise]" not in text:
         mode = text[text.find("[") + 1 : text.find("]")] if "[" in text else "unknown"
-        raise DoesNotApplyError(f"transparent huge pages are '{mode}', not for those who ask")
+        raise DoesNotApplyError(f"transparent huge pages are '{mode}', not madvise")
     before = situation.environment.get("GLIBC_TUNABLES", "")
     if "malloc.hugetlb" in before:
         raise DoesNotApplyError(f"GLIBC_TUNABLES={before} is set")

@@ -21,13 +21,13 @@ def propose(situation: Situation) -> list[Setting]:
     is_collective = any(name.removesuffix("_c") in TAKEN for name in calls)
     if is_collective and len(situation.launch.ranks) > 1 and situation.io:
         measured = {"LD_PRELOAD": situation.preloaded(situation.io), "TAILRACE_REPORT": "0"}
-        found.append(Setting("ours where faster", measured))
-        found.append(Setting("always ours", {**measured, "TAILRACE_IO": "ours"}))
+        found.append(Setting("Tailrace where faster", measured))
+        found.append(Setting("always Tailrace", {**measured, "TAILRACE_IO": "ours"}))
     if situation.family == "Open MPI" and "OMPI_MCA_io" not in situation.environment:
         found.append(Setting("ROMIO", {"OMPI_MCA_io": "^ompio"}))
     if not found:
         raise DoesNotApplyError(
-            "there is no other way for its calls: one rank, calls that are not collective and "
-            "blocking, or our library for this MPI was not found"
+            "its calls cannot be replaced: one rank, calls that are not collective and "
+            "blocking, or no library of Tailrace for this MPI"
         )
     return found

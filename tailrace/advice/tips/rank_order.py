@@ -45,9 +45,9 @@ def propose(situation: Situation) -> list[Setting]:
             raise DoesNotApplyError(f"not known for the launcher {kind}")
         blocks, dealt = NODES[kind]
         if not _is_dealt(launch):
-            return [Setting("dealt to nodes", options=dealt)]
+            return [Setting("round-robin over nodes", options=dealt)]
         if not blocks:
-            raise DoesNotApplyError("ranks are dealt to nodes as the launcher's options say")
+            raise DoesNotApplyError("the launcher's options set the order of ranks")
         return [Setting("node after node", options=blocks)]
     if len(launch.nodes[0].domains) <= 1:
         raise DoesNotApplyError("no effect possible here: one node with one NUMA domain")
@@ -58,5 +58,5 @@ def propose(situation: Situation) -> list[Setting]:
     by_core, by_domain = DOMAINS[kind]
     return [
         Setting("domain after domain", options=(by_core, BOUND[kind])),
-        Setting("dealt to domains", options=(by_domain, BOUND[kind])),
+        Setting("round-robin over domains", options=(by_domain, BOUND[kind])),
     ]

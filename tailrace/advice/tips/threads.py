@@ -26,5 +26,5 @@ def propose(situation: Situation) -> list[Setting]:
             plural = "s" if number > 1 else ""
             found.append(Setting(f"{number} thread{plural}", {name: str(number) for name in names}))
     if not found:
-        raise DoesNotApplyError("one thread per rank is set, and is its share of the processors")
+        raise DoesNotApplyError("each rank already has one thread, its share of the processors")
     return found
