@@ -38,7 +38,7 @@ def compare_copy(
     if size < bundle.size:
         return [Damage("", f"the bundle has {size} bytes instead of {bundle.size}")]
     done = begun.continued() if begun is not None and begun.sound else Comparison()
-    with Stream(target, bundle.key, done.at, bundle.size) as stream:
+    with Stream(target, bundle.key, done.at, bundle.size, cached=False) as stream:
         found = list(_compare(index, bundle, target, stream, done))
     if size > bundle.size:
         found.append(Damage("", f"the bundle has {size} bytes instead of {bundle.size}"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads a bundle back from the disk and compares it while the rest of it is still being written.
 
-A batch of members is flushed (`fdatasync`), then its pages are dropped from the system's cache and
-it is read. So reading overlaps writing, and little is left to compare when the bundle is finished.
+A batch of members is flushed (`fdatasync`), then it is read from the disk, not from the system's
+cache. So reading overlaps writing, and little is left to compare when the bundle is finished.
 Cost: one more read of the bundle, and its checksums; one flush for each 64 MiB.
 """
 
@@ -13,8 +13,8 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 
 from tailrace.archive.comparison import Comparison, Sums
-from tailrace.archive.stream import Stream
-from tailrace.archive.targets.directory import PAGE_BYTES, read_from_disk
+from tailrace.archive.stream import PAGE_BYTES, Stream
+from tailrace.archive.targets.directory import read_block
 from tailrace.errors import TailraceError
 
 BATCH_BYTES, BATCH_MEMBERS = 64 << 20, 20_000
@@ -65,15 +65,15 @@ class ReadBack:
     def _compare(self, flushed: Future[None], batch: list[Sums]) -> None:
         flushed.result()
         try:
-            with Stream(self, "", batch[0].header, batch[-1].end) as stream:
+            with Stream(self, "", batch[0].header, batch[-1].end, cached=False) as stream:
                 for sums in batch:
                     self._done.member(stream, sums)
         except OSError:
             self._done.sound = False  # who compares the copy from its start on reports it
 
-    def read_into(self, _key: str, offset: int, block: memoryview) -> int:
-        """Fill a block with bytes that the disk has."""
-        return read_from_disk(self._file, offset, block)
+    def read_into(self, _key: str, offset: int, block: memoryview, cached: bool = True) -> int:
+        """Fill a block with bytes of the bundle."""
+        return read_block(f"/proc/self/fd/{self._file}", offset, block, cached)
 
     def finish(self) -> Comparison:
         """Compare the rest, which is flushed; says how far all matches."""

@@ -1,32 +1,49 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads an object of a target from a start to an end; the next block is read meanwhile."""
 
+import mmap
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
 BLOCK_BYTES = 8 << 20
+PAGE_BYTES = mmap.PAGESIZE
 
 
 class Readable(Protocol):
     """What a stream reads from: a target, or a file that is not one yet."""
 
-    def read_into(self, key: str, offset: int, block: memoryview) -> int:
-        """Fill a block with bytes of an object; returns how many, fewer only at its end."""
+    def read_into(self, key: str, offset: int, block: memoryview, cached: bool = True) -> int:
+        """Fill a block with bytes of an object; returns how many, fewer only at its end.
+
+        `cached`: they may come from a cache of the system.
+        """
 
 
 class Stream:
     """Bytes of an object one after the other; a context.
 
-    Two blocks of memory are used again and again: fresh memory costs more than the copy into it.
+    `cached`: bytes may come from a cache of the system; not where a copy is verified. Two blocks of
+    memory are used again and again: new memory costs more than the copy into it.
     """
 
-    def __init__(self, source: Readable, key: str, start: int, end: int) -> None:
-        self._source, self._key = source, key
-        self._next, self._end = start, end
+    def __init__(
+        self, source: Readable, key: str, start: int, end: int, cached: bool = True
+    ) -> None:
+        self._source, self._key, self._cached = source, key, cached
+        # Reads that bypass a cache need whole pages, in memory and in the file.
+        page = 1 if cached else PAGE_BYTES
+        self._next = start // page * page
+        self._last = -(-end // page) * page
+        self._start, self._end = start, end
         self._left = memoryview(b"")
-        size = max(0, min(BLOCK_BYTES, end - start))
-        self._blocks = [memoryview(bytearray(size)) for _ in range(2 if end - start > size else 1)]
+        length = self._last - self._next
+        size = min(BLOCK_BYTES, length)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._blocks = [
+            memoryview(mmap.mmap(-1, size, flags=flags)) if size > 0 else memoryview(b"")
+            for _ in range(2 if length > size else 1)
+        ]
         self._pool = ThreadPoolExecutor(1)
         self._coming: Future[memoryview] | None = None
         self._ask()
@@ -38,7 +55,7 @@ class Stream:
         self._pool.shutdown(cancel_futures=True)
 
     def _ask(self) -> None:
-        length = min(BLOCK_BYTES, self._end - self._next)
+        length = min(BLOCK_BYTES, self._last - self._next)
         self._coming = None
         if length > 0:
             self._blocks.reverse()  # the other one is what `_left` shows
@@ -46,7 +63,8 @@ class Stream:
             self._next += length
 
     def _fill(self, offset: int, block: memoryview) -> memoryview:
-        return block[: self._source.read_into(self._key, offset, block)]
+        length = self._source.read_into(self._key, offset, block, self._cached)
+        return block[max(0, self._start - offset) : max(0, min(length, self._end - offset))]
 
     def blocks(self, length: int) -> Iterator[memoryview]:
         """Yield the next `length` bytes in parts; fewer only at the end of the object.

@@ -45,8 +45,11 @@ class Target(abc.ABC):
     def read(self, key: str, offset: int, length: int) -> bytes:
         """Return bytes of an object, which must be staged; fewer only at the object's end."""
 
-    def read_into(self, key: str, offset: int, block: memoryview) -> int:
-        """Fill a block with bytes of an object, as `read`; returns how many."""
+    def read_into(self, key: str, offset: int, block: memoryview, cached: bool = True) -> int:
+        """Fill a block with bytes of an object, as `read`; returns how many.
+
+        `cached`: they may come from a cache of the system, where the target has one.
+        """
         raw = self.read(key, offset, len(block))
         block[: len(raw)] = raw
         return len(raw)

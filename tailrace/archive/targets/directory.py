@@ -2,20 +2,23 @@
 """A folder of another file system, such as a mount of a disk archive.
 
 An object is written under the name ``.KEY.partial``, flushed to the disk and renamed, so that no
-file with a bundle's name is ever incomplete. Reads first drop the pages that the system caches, so
-that what is compared comes from the disk (`posix_fadvise`; the system may keep pages regardless).
+file with a bundle's name is ever incomplete. What is compared is read from
+the disk: by O_DIRECT, or where a file system has none after pages of the system's cache were
+dropped (`posix_fadvise`; the system may keep pages regardless).
 """
 
+import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tailrace.archive.stream import PAGE_BYTES
 from tailrace.archive.target import KEY, Target
 
 COPY_BYTES = 8 << 20
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 MARKER = ".tailrace-archive"
 
 
@@ -102,13 +105,12 @@ class Directory(Target):
         except OSError as error:
             raise self.fail(key, error) from error
 
-    def read_into(self, key: str, offset: int, block: memoryview) -> int:
+    def read_into(self, key: str, offset: int, block: memoryview, cached: bool = True) -> int:
         try:
-            descriptor = os.open(self._file(key), os.O_RDONLY)
-            try:
-                return read_from_disk(descriptor, offset, block)
-            finally:
-                os.close(descriptor)
+            if not cached:
+                with contextlib.suppress(_NotAligned):
+                    return _fill(self._file(key), os.O_DIRECT, offset, block)
+            return read_block(self._file(key), offset, block, cached)
         except OSError as error:
             raise self.fail(key, error) from error
 
@@ -169,15 +171,38 @@ def _read_fully(descriptor: int, offset: int, length: int) -> bytes:
     return b"".join(blocks)
 
 
-def read_from_disk(descriptor: int, offset: int, block: memoryview) -> int:
-    """Fill a block with bytes that the disk has, not the system's cache; returns how many."""
-    _drop_pages(descriptor, offset, len(block))
-    done = 0
-    while done < len(block):
-        length = os.preadv(descriptor, [block[done:]], offset + done)
-        if length == 0:
-            break
-        done += length
+def read_block(file: Path | str, offset: int, block: memoryview, cached: bool) -> int:
+    """Fill a block; unless `cached`, its pages are dropped from the cache before.
+
+    A direct read would keep others from writing to the file meanwhile.
+    """
+    return _fill(file, 0, offset, block, drop=not cached)
+
+
+class _NotAligned(Exception):
+    """The file system has no reads that bypass the cache, or not for this offset or memory."""
+
+
+def _fill(file: Path | str, flags: int, offset: int, block: memoryview, drop: bool = False) -> int:
+    descriptor, done = -1, 0
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | flags)
+        if drop:
+            _drop_pages(descriptor, offset, len(block))
+        while done < len(block):
+            length = os.preadv(descriptor, [block[done:]], offset + done)
+            if length == 0:
+                break
+            done += length
+            if length % PAGE_BYTES and flags:  # the end of the file
+                break
+    except OSError as error:
+        if flags and error.errno in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise _NotAligned from error
+        raise
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
     return done
 
 

@@ -74,9 +74,9 @@ class Hsm(Directory):
         self._require_staged(key)
         return super().read(key, offset, length)
 
-    def read_into(self, key: str, offset: int, block: memoryview) -> int:
+    def read_into(self, key: str, offset: int, block: memoryview, cached: bool = True) -> int:
         self._require_staged(key)
-        return super().read_into(key, offset, block)
+        return super().read_into(key, offset, block, cached)
 
     def keeps_built(self) -> bool:
         return False  # the copy on tape is compared
