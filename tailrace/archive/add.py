@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tailrace.archive.attributes import read_attributes
 from tailrace.archive.bundle import BundleWriter, Changed
 from tailrace.archive.copies import Tell, complete, require_copies, resume, silent
 from tailrace.archive.description import describe_run, metadata_member
@@ -132,11 +133,14 @@ class _Packer:
                 if is_sparse(status):
                     extents = data_extents(descriptor, status.st_size)
                     entry.kind = SPARSE
+                entry.xattrs = read_attributes(descriptor)
                 entry.variables = find_variables(Path(entry.path)) if entry.kind == FILE else []
                 self._add(entry, descriptor, extents)
             finally:
                 os.close(descriptor)
         else:
+            if entry.kind == FOLDER:
+                entry.xattrs = read_attributes(entry.path)
             self._add(entry)
 
     def _add(

@@ -10,6 +10,7 @@ import os
 import stat
 from pathlib import Path
 
+from tailrace.archive.attributes import set_attributes
 from tailrace.archive.entry import Entry
 from tailrace.errors import TailraceError
 
@@ -140,22 +141,27 @@ class Beneath:
         folder, last = self.folder_of(name)
         return os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
 
-    def set_folder(self, name: str, entry: Entry) -> None:
-        """Set mode, owner and time of a folder."""
+    def set_folder(self, name: str, entry: Entry) -> list[str]:
+        """Do as `set_status` for a folder."""
         folder, last = self.folder_of(name)
         descriptor = os.open(last, _FOLDER_FLAGS, dir_fd=folder)
         try:
-            set_attributes(descriptor, entry)
+            return set_status(descriptor, entry)
         finally:
             os.close(descriptor)
 
 
-def set_attributes(descriptor: int, entry: Entry) -> None:
-    """Set mode, time and, for root, owner of an open file or folder."""
+def set_status(descriptor: int, entry: Entry) -> list[str]:
+    """Set mode, time, attributes and, for root, owner of an open file or folder.
+
+    Returns attributes that could not be set, and why.
+    """
     mode = entry.mode & 0o7777
     if os.geteuid() == 0:
         os.fchown(descriptor, entry.uid, entry.gid)
     elif entry.uid != os.geteuid():
         mode &= 0o1777  # a file of another user keeps no set-user-id
     os.fchmod(descriptor, mode)
+    problems = set_attributes(descriptor, entry.xattrs) if entry.xattrs else []
     os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
+    return problems

@@ -7,6 +7,7 @@ import tarfile
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailrace.archive.attributes import Attributes, to_records
 from tailrace.archive.checksum import LISTS, SHA256
 from tailrace.archive.variable import Variable
 
@@ -51,6 +52,7 @@ class Entry:
     checksum: str = ""
     frame: int = 0
     algorithm: str = SHA256
+    xattrs: Attributes = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     id: int = 0  # of the row, in the index outside
 
@@ -64,7 +66,7 @@ class Entry:
         row = {
             name: getattr(self, name)
             for name in self.__slots__
-            if name not in _NOT_AS_THEY_ARE and getattr(self, name) not in (0, "")
+            if name not in _NOT_AS_THEY_ARE and getattr(self, name)
         }
         if self.checksum:
             row[self.algorithm] = self.checksum
@@ -80,7 +82,7 @@ class Entry:
         info.size, info.mtime = self.stored, max(0, self.mtime_ns // 10**9)
         sign = "-" if self.mtime_ns < 0 else ""
         seconds, rest = divmod(abs(self.mtime_ns), 10**9)
-        more: dict[str, str] = {}
+        more: dict[str, str] = to_records(self.xattrs)
         if rest or sign or seconds != info.mtime:
             more["mtime"] = f"{sign}{seconds}.{rest:09d}"
         if self.kind == HARD_LINK:

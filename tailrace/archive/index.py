@@ -334,8 +334,13 @@ def _row(bundle: int, entry: Entry) -> tuple[Any, ...]:
 
 
 def _more(entry: Entry) -> str | None:
-    """Return what only some members have."""
-    return None if entry.algorithm == SHA256 else json.dumps({"algorithm": entry.algorithm})
+    """Return what only some members have, as JSON."""
+    more: dict[str, Any] = {}
+    if entry.algorithm != SHA256:
+        more["algorithm"] = entry.algorithm
+    if entry.xattrs:
+        more["xattrs"] = entry.xattrs
+    return json.dumps(more) if more else None
 
 
 def _signed(number: int) -> int:

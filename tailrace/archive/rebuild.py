@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tailrace.archive.attributes import from_records
 from tailrace.archive.bundle import FOLDER as OWN_FOLDER
 from tailrace.archive.bundle import TAIL_BYTES, read_end
 from tailrace.archive.copies import Tell, silent, wait_staged
@@ -230,6 +231,10 @@ def _header_at(  # noqa: PLR0911
     entry = Entry("/" + info.name.strip("/"), kind, size=stored, mode=info.mode)
     entry.uid, entry.gid, entry.owner, entry.group = info.uid, info.gid, info.uname, info.gname
     entry.mtime_ns = int(float(info.mtime) * 1e9)
+    try:
+        entry.xattrs = from_records(info.pax_headers)
+    except ValueError:
+        return None
     entry.link = "/" + info.linkname if kind == HARD_LINK else info.linkname
     entry.header, entry.data, entry.stored = at, at + header_length, stored
     return entry

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tailrace.archive.beneath import Beneath, set_attributes
+from tailrace.archive.beneath import Beneath, set_status
 from tailrace.archive.checksum import BLAKE3, SHA256, file_checksum, new_hasher
 from tailrace.archive.copies import Tell, silent, wait_staged
 from tailrace.archive.entry import FILE, FOLDER, HARD_LINK, SPARSE, SYMLINK, Entry
@@ -198,7 +198,7 @@ class _Restorer:
                 self._beneath.drop(name, temporary)
                 self.done.kept += 1
                 return True
-            set_attributes(descriptor, entry)
+            problems = set_status(descriptor, entry)
             self._beneath.publish(name, temporary, self._force)
         except FileExistsError:
             self._beneath.drop(name, temporary)
@@ -208,9 +208,13 @@ class _Restorer:
             raise
         finally:
             os.close(descriptor)
+        self._note(entry, problems)
         self.done.files += 1
         self.done.bytes += entry.size
         return True
+
+    def _note(self, entry: Entry, problems: list[str]) -> None:
+        self.done.problems += [f"{entry.path}: {problem}" for problem in problems]
 
     def _has_bytes(self, name: str, descriptor: int) -> bool:
         """Say whether a file exists and has the same bytes as an open one."""
@@ -236,7 +240,7 @@ class _Restorer:
         folders = [self._archive.index.member(number) for number in self._folders]
         for entry in sorted(folders, key=lambda entry: entry.path, reverse=True):
             if self._name(entry):
-                self._beneath.set_folder(self._name(entry), entry)
+                self._note(entry, self._beneath.set_folder(self._name(entry), entry))
 
     def _link(self, entry: Entry) -> None:
         name = self._name(entry)

@@ -3,6 +3,7 @@
 
 import os
 
+from tailrace.archive.attributes import Attributes, read_attributes
 from tailrace.archive.checksum import file_checksum
 from tailrace.archive.entry import FILE, FOLDER, HARD_LINK, SPARSE, SYMLINK, Entry
 from tailrace.archive.index import Found, Index
@@ -20,7 +21,8 @@ def is_archived(index: Index, entry: Entry) -> int | None:  # noqa: PLR0911
         return None
     old = found.entry
     if entry.kind == FOLDER:
-        return found.bundle if old.kind == FOLDER and old.mode == entry.mode else None
+        same = old.kind == FOLDER and old.mode == entry.mode
+        return found.bundle if same and _attributes(entry) == old.xattrs else None
     if entry.kind == SYMLINK:
         return found.bundle if (old.kind, old.link) == (SYMLINK, entry.link) else None
     data = origin(index, found)
@@ -30,9 +32,21 @@ def is_archived(index: Index, entry: Entry) -> int | None:  # noqa: PLR0911
         return None
     if (old.ctime_ns, old.ino, old.dev) == (entry.ctime_ns, entry.ino, entry.dev):
         return found.bundle
-    if data.kind != FILE or _hash(entry, data.algorithm) != data.checksum:
+    if (
+        data.kind != FILE
+        or _attributes(entry) != data.xattrs
+        or _hash(entry, data.algorithm) != data.checksum
+    ):
         return None
     return found.bundle
+
+
+def _attributes(entry: Entry) -> Attributes | None:
+    """Return the attributes of a source; None if they cannot be read."""
+    try:
+        return read_attributes(entry.path)
+    except OSError:
+        return None
 
 
 def origin(index: Index, found: Found) -> Entry | None:
