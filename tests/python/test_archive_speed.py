@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
@@ -100,6 +101,30 @@ def test_a_disk_that_changes_a_byte(
     assert "reads back damaged" in text and f"{source}/file" in text
     assert tree(source) == before
     assert {row["copies"] for row in archive.json("list")} == {0}
+
+
+@pytest.mark.slow
+def test_a_run_of_ten_thousand_files(tmp_path: Path) -> None:
+    """Memory stays below 300 MB, and little more is written than the files have."""
+    archive, source, chance = Archive(tmp_path, "100M..1G"), tmp_path / "run", random.Random(9)
+    for step in range(100):
+        (source / f"step_{step}").mkdir(parents=True)
+        for i in range(100):
+            size = 1_000_000 if i == 0 else 15_000 + i
+            (source / f"step_{step}" / f"part_{i}").write_bytes(chance.randbytes(size))
+    words = [("add", source), ("verify", source, "--target", "one")]
+    words.append(("restore", source, "--to", tmp_path / "out"))
+    for each in words:
+        done = subprocess.Popen(archive.start(*each), stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(done.pid, 0)
+        assert status == 0 and used.ru_maxrss < 300_000, each
+    total = sum(path.stat().st_size for path in source.rglob("part_*"))
+    (bundle_file,) = archive.bundles()
+    assert total < bundle_file.stat().st_size < total + 10_000 * 2_500
+    assert tree(tmp_path / "out" / "run") == tree(source)
+    assert len(archive.json("list", source)) == 10_101
+    (plan,) = archive.json("restore", source / "step_7", "--to", tmp_path / "part", "--dry-run")
+    assert plan["bundles"] == 1 and plan["bytes_read"] < 100 * (16_000 + 2_000) + 1_000_000
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
