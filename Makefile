@@ -96,11 +96,11 @@ build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/
 	@cmake --build build/$(PRESET) -j $(JOBS) --target $(TARGETS)
 
 demo: TARGETS = tailrace-turbulence $(DEMO_TARGETS)
-demo: build  ## Taylor-Green with each kind of output, and the report (5 minutes with the build, then 1 to 2; 0.2 GB)
+demo: build  ## Taylor-Green with each kind of output, and the report (5 minutes with the build, then 1 to 2; 50 MB)
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
 
 demo-helium: TARGETS = tailrace-helium $(DEMO_TARGETS)
-demo-helium: build  ## Helium in a laser pulse, both gauges, and what output costs (a minute after the build)
+demo-helium: build  ## Helium in a laser pulse, both gauges, and what output costs (two minutes after the build)
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace.apps.helium.demo
 
 demo-groundwater: TARGETS = tailrace-groundwater $(DEMO_TARGETS)

@@ -10,6 +10,17 @@
 
 namespace tailrace::app {
 
+double steps_to_come(const Advance& now, double time) {
+  if (now.dt <= 0) return 0;
+  double dt = now.dt, steps = 0;
+  while (time > dt && now.growth > 1 && dt < now.longest_dt) {
+    time -= dt;
+    dt = std::min(dt * now.growth, now.longest_dt);
+    ++steps;
+  }
+  return steps + std::ceil(std::max(0.0, time / dt - 1e-6));
+}
+
 void Progress::table(const char* header, const char* line) {
   if (!shows_table()) return;
   if (!header_printed_) std::puts(header);
@@ -24,7 +35,7 @@ void Progress::step(const Advance& now, double energy, bool always) {
   const double clock = now_s();
   if (!always && clock - last_print_s_ < 0.1) return;
   last_print_s_ = clock;
-  double left = now.dt > 0 ? std::ceil(std::max(0.0, (end_ - now.time) / now.dt - 1e-6)) : 0;
+  double left = steps_to_come(now, end_ - now.time);
   if (max_steps_ > 0) left = std::min(left, static_cast<double>(max_steps_ - now.step));
   std::puts(json_line({{"step", now.step},
                        {"steps", now.step + static_cast<std::int64_t>(left)},

@@ -12,8 +12,14 @@ struct Advance {
   std::int64_t step = 0;
   double time = 0, dt = 0;
   double seconds_per_step = 0;
-  double hidden_s = 0;  ///< output that did not stop the run
+  double hidden_s = 0;  ///< output that did not stop the run; NAN: output stops it, or is none
+  /// How steps may grow: each by this factor, up to `longest_dt`.
+  double growth = 1, longest_dt = 0;
 };
+
+/// Steps that `time` takes from the next one on, of length `now.dt`, if each grows as it may.
+/// Local.
+double steps_to_come(const Advance& now, double time);
 
 /// Tells people (lines of a table) or programs (JSON lines, as `tailrace run` reads them) how far a
 /// run is, on stdout of rank 0.

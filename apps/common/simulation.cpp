@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/simulation.hpp"
 
+#include <cmath>
 #include <exception>
 
 #include <fmt/format.h>
@@ -76,6 +77,11 @@ void Simulation::note_step(double spent_s) {
 
 double Simulation::mean_step_s() const {
   return num_steps_ == 0 ? 0 : all_steps_s_ / static_cast<double>(num_steps_);
+}
+
+double Simulation::told_hidden_s(const OutputCase& output, double hidden_s) const {
+  const bool hides = session_.hides() || session_.num_servers() > 0;
+  return hides && output.every > 0 ? hidden_s : NAN;
 }
 
 std::string Simulation::stopped_by(std::int64_t step, std::string otherwise) const {

@@ -48,6 +48,8 @@ class Simulation {
 
   void note_step(double spent_s);
   double mean_step_s() const;  ///< of all steps that were noted
+  /// Seconds of output that people are told are hidden; NAN where this output hides nothing.
+  double told_hidden_s(const OutputCase& output, double hidden_s) const;
   /// Why the run ended after `step`: a signal, "max_steps" or `otherwise`.
   std::string stopped_by(std::int64_t step, std::string otherwise) const;
   /// Tells people how the run ended: at `time`, with its unit.

@@ -383,8 +383,10 @@ void Run::advance() {
     }
     note_step(now_s() - before);
     output_cost_.end_step(iterations_);
-    progress_.step({clock_.step, clock_.time, clock_.dt, mean_step_s(),
-                    fields_.statistics().hidden_s() + pflotran_fields_.statistics().hidden_s()},
+    const double hidden_s =
+        fields_.statistics().hidden_s() + pflotran_fields_.statistics().hidden_s();
+    progress_.step({clock_.step, clock_.time, ended() ? 0 : clock_.dt, mean_step_s(),
+                    told_hidden_s(case_.output, hidden_s), case_.time.growth, case_.time.max_step},
                    NAN, ended());
   }
   require_steady();

@@ -241,10 +241,10 @@ void Run::advance() {
     const bool last = ended();
     const bool line = last || state_.step % case_.observables.every == 0;
     if (line) output_cost_.other([&] { take_observables(); });
-    progress_.step(
-        {state_.step, time(), steps_.length, mean_step_s(),
-         density_.files().statistics().hidden_s() + checkpoints_.statistics().hidden_s()},
-        now_.energy, line);
+    progress_.step({state_.step, time(), steps_.length, mean_step_s(),
+                    told_hidden_s(case_.output, density_.files().statistics().hidden_s() +
+                                                    checkpoints_.statistics().hidden_s())},
+                   now_.energy, line);
     write_fields(last && signal_ == 0);
     const auto every = case_.checkpoint.every;
     if (every > 0 && state_.step % every == 0) output_cost_.other([&] { write_checkpoint(); });

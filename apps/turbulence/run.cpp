@@ -236,7 +236,8 @@ void Run<Real>::advance() {
     const bool last = ended();
     const bool line = last || step % case_.statistics.every == 0;
     if (line) output_cost_.other([&] { take_statistics(dt); });
-    progress_.step({step, flow_.time(), dt, mean_step_s(), fields_.statistics().hidden_s()},
+    progress_.step({step, flow_.time(), dt, mean_step_s(),
+                    told_hidden_s(case_.output, fields_.statistics().hidden_s())},
                    energy_, line);
     const auto every = case_.checkpoint.every;
     if (every > 0 && step % every == 0) output_cost_.other([&] { write_checkpoint(); });

@@ -28,7 +28,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Simulations": {
         "run": "Run a case.",
         "new": "Copy a shipped case to a file that you can edit.",
-        "demo": "Run Taylor-Green at Re 1600 with each kind of output.",
+        "demo": "Run a flow with each kind of output.",
         "report": "Make the report of a run or of a profile: one page with pictures.",
     },
     "Any MPI program": {

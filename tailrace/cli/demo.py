@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``tailrace demo``: the same flow with no output, hidden output and synchronous output."""
+"""``tailrace demo``: the same flow with each kind of output.
+
+Output goes to the local disk as it is, and to a shared file system that the back end `limited`
+simulates.
+"""
 
 import contextlib
 import json
-import os
 import shlex
 import statistics
 from collections.abc import Iterator
@@ -23,15 +26,31 @@ from tailrace.launch.machine_load import num_cores
 from tailrace.programs import find_case
 from tailrace.progress import Parts, duration
 from tailrace.runs.output_cost import COSTS_WITHIN, CostWithin, typical
-from tailrace.runs.output_modes import MODES, Round, cost_of, doubts, run_rounds, run_to_end
+from tailrace.runs.output_modes import (
+    AGAIN,
+    KINDS,
+    NONE,
+    SHARED,
+    Kinds,
+    Round,
+    cost_of,
+    noise_text,
+    others_used,
+    run_rounds,
+    run_to_end,
+    shared_kinds,
+    words_of,
+)
 from tailrace.runs.simulation import Job, check_run_dir, default_run_dir
 
 CASE = "taylor_green"
-GRID = 96
+GRID = 64
 END = 9.0
 EVERY = 5
 PIECE = 75
 REPEATS = 5
+LIMIT = "32M,2ms"  # 16 MiB/s for each of two cores
+REYNOLDS = 200  # which this grid resolves
 STEP_TIMES_GRID = 1.28  # a time step of 0.02 on 64 points
 FIELD_ITEM_BYTES = 3 * 4  # u, v, w in single precision
 
@@ -44,6 +63,7 @@ class Plan:
     end: float
     every: int
     piece: int  # steps
+    limit: str = LIMIT  # RATE[,LATENCY] of the simulated shared file system
 
     @property
     def step(self) -> float:
@@ -65,6 +85,7 @@ class Plan:
         """Return the keys of the case."""
         return [
             f"grid.n={self.grid}",
+            f"flow.reynolds={REYNOLDS}",
             f"time.step={self.step}",
             f"output.every={self.every}",
             "output.precision=single",
@@ -83,14 +104,16 @@ def first_part(job: Job, plan: Plan, folder: Path) -> Path:
     return found[-1]
 
 
-def complete_summary(folder: Path, rounds: list[Round], reasons: list[str]) -> None:
-    """Put the times of all runs into the summary of the hidden run, and what they are worth."""
+def complete_summary(folder: Path, rounds: list[Round], limit: str, others: list[str]) -> None:
+    """Put the times of all runs into the summary of the run that stays, and what disturbed them."""
     path = folder / "summary.json"
     summary: dict[str, Any] = json.loads(path.read_text())
-    times = {mode: [one[mode].seconds for one in rounds] for mode in MODES}
-    summary["times_s"] = {mode: statistics.median(values) for mode, values in times.items()}
+    times = {name: [one[name].seconds for one in rounds] for name in rounds[0]}
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    summary["times_s"] = {name: value for name, value in medians.items() if name != AGAIN}
     summary["times_all_s"] = times
-    summary["times_doubts"] = reasons
+    summary["times_limit"] = limit
+    summary["times_others"] = others
     summary[COSTS_WITHIN] = {mode: asdict(cost) for mode, cost in costs_within(rounds).items()}
     write_whole(path, json.dumps(summary, indent=2) + "\n")
 
@@ -98,42 +121,42 @@ def complete_summary(folder: Path, rounds: list[Round], reasons: list[str]) -> N
 def costs_within(rounds: list[Round]) -> dict[str, CostWithin]:
     """Return what each kind of output cost, as the runs have measured it within themselves."""
     found = {}
-    for mode in MODES:
-        pieces = [one[mode].within for one in rounds]
+    for name in rounds[0]:
+        pieces = [one[name].within for one in rounds]
         cost = typical([piece for piece in pieces if piece])
-        if cost and mode != "none":
-            found[mode] = cost
+        if cost and name not in (NONE, AGAIN):
+            found[name] = cost
     return found
 
 
-def show(console: Console, rounds: list[Round], reasons: list[str]) -> None:
-    """Print the times as a table, and what they say."""
-    table = Table(title="Seconds of a piece", title_justify="left", title_style="bold")
-    within = costs_within(rounds)
-    for name in ("output", "median", "min", "max", "cost", "of pairs"):
-        table.add_column(name, justify="left" if name == "output" else "right")
-    for mode in MODES:
-        times = [one[mode].seconds for one in rounds]
-        cost = cost_of(rounds, mode)
-        words = ["", ""]
-        if mode != "none":
-            words = [f"{100 * cost.median:+.1f} %", _range(cost.low, cost.high)]
-            words = [f"({word})" if reasons else word for word in words]
-        figures = (statistics.median(times), min(times), max(times))
-        table.add_row(mode, *(f"{value:.2f}" for value in figures), *words)
-    console.print(table)
-    for mode, cost_within in within.items():
-        typer.echo(f"Cost of {mode} output, measured within the runs: {cost_within.text()}")
-    if reasons:
+def show(console: Console, rounds: list[Round], limit: str, others: list[str]) -> None:
+    """Print what output cost, then the times as a table, and the noise."""
+    for begin, where in (
+        (SHARED, f"a shared file system, simulated (back_end = limited:{limit})"),
+        ("", "the disk of this machine"),
+    ):
+        hidden, synchronous = (cost_of(rounds, begin + kind) for kind in ("hidden", "synchronous"))
         typer.echo(
-            "The machine was too busy to compare whole runs: "
-            + "; ".join(reasons)
-            + ("." if within else ". Repeat it when the machine is idle.")
+            f"Output to {where}: hidden {hidden.text()} run time, synchronous {synchronous.text()}"
         )
+    table = Table(title="Seconds of a piece", title_justify="left", title_style="bold")
+    for name in ("output", "to", "median", "cost", "lowest", "highest"):
+        table.add_column(name, justify="left" if name in ("output", "to") else "right")
+    for name in rounds[0]:
+        to = "" if name in (NONE, AGAIN) else "shared" if name.startswith(SHARED) else "disk"
+        figures = [f"{statistics.median(one[name].seconds for one in rounds):.2f}"]
+        if name != NONE:
+            cost = cost_of(rounds, name)
+            figures += [f"{100 * part:+.1f} %" for part in (cost.median, cost.low, cost.high)]
+        table.add_row(words_of(name), to, *figures)
+    console.print(table)
+    noise = noise_text({name: [one[name].seconds for one in rounds] for name in rounds[0]})
+    typer.echo(noise.capitalize() + (f"; {others_text(others)}" if others else "."))
 
 
-def _range(low: float, high: float) -> str:
-    return f"{100 * low:+.1f} .. {100 * high:+.1f} %"
+def others_text(others: list[str]) -> str:
+    """Return what disturbed the rounds, as the end of a sentence."""
+    return f"meanwhile {', and '.join(others)}: an idle machine gives narrower ranges."
 
 
 def _tell_rest(folder: Path, steps: int, err: bool) -> None:
@@ -149,11 +172,11 @@ def _tell_rest(folder: Path, steps: int, err: bool) -> None:
 def _measure(
     job: Job, plan: Plan, folder: Path, repeats: int, err: bool
 ) -> tuple[list[Round], list[str]]:
-    """Run the first part and the rounds under one bar; return them, and why to doubt them."""
-    load = os.getloadavg()[0]
+    """Run the first part and the rounds under one bar; return them, and what disturbed them."""
+    kinds = {**KINDS, **shared_kinds(plan.limit)}
     restarts = any(setting.startswith("restart.file=") for setting in job.settings)
     first = 0 if restarts else round(plan.begin / plan.step)
-    pieces = repeats * len(MODES) * plan.piece
+    pieces = repeats * len(kinds) * plan.piece
     with Parts("demo", first + pieces) as bar, _one_error(bar):
         if not restarts:
             alone = replace(job, display=lambda title: bar.part(title, first))
@@ -161,7 +184,7 @@ def _measure(
             _tell_rest(folder, pieces, err)
             job = replace(job, settings=[*job.settings, f"restart.file={checkpoint}"])
         job = replace(job, display=lambda title: bar.part(title, plan.piece))
-        return _run_pieces(job, plan, folder, repeats, load, err)
+        return _run_pieces(job, plan, folder, repeats, kinds, err)
 
 
 def _refuse_own_keys(settings: list[str]) -> None:
@@ -185,23 +208,20 @@ def _one_error(bar: Parts) -> Iterator[None]:
 
 
 def _run_pieces(
-    job: Job, plan: Plan, folder: Path, repeats: int, load: float, err: bool
+    job: Job, plan: Plan, folder: Path, repeats: int, kinds: Kinds, err: bool
 ) -> tuple[list[Round], list[str]]:
     job = replace(job, settings=[*job.settings, f"time.end={plan.end}"], overwrite=False)
     rounds: list[Round] = []
 
     def tell(number: int, found: Round) -> None:
         rounds.append(found)
-        times = ", ".join(f"{mode} {found[mode].seconds:.2f} s" for mode in MODES)
-        typer.echo(f"round {number + 1} of {repeats}: {times}", err=err)
+        times = ", ".join(f"{name} {piece.seconds:.2f}" for name, piece in found.items())
+        typer.echo(f"round {number + 1} of {repeats} [s]: {times}", err=err)
 
-    run_rounds(job, folder, repeats, tell)
-    cores = num_cores()
-    reasons = doubts(rounds, cores, job.ranks)
-    if reasons and load > cores / 2:
-        reasons.append(f"the load was {load:.1f} before it began")
-    complete_summary(folder, rounds, reasons)
-    return rounds, reasons
+    run_rounds(job, folder, repeats, tell, kinds)
+    others = others_used(rounds, num_cores(), job.ranks)
+    complete_summary(folder, rounds, plan.limit, others)
+    return rounds, others
 
 
 def demo(
@@ -209,8 +229,16 @@ def demo(
     grid: Annotated[int, typer.Option(min=8, help="Grid points along each axis.")] = GRID,
     end: Annotated[float, typer.Option(min=0.0, max=1e6, help="End of the flow's time.")] = END,
     every: Annotated[int, typer.Option(min=1, help="Steps between field files.")] = EVERY,
-    piece: Annotated[int, typer.Option(min=1, help="Last steps, which run in each mode.")] = PIECE,
-    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds of all modes.")] = REPEATS,
+    piece: Annotated[
+        int, typer.Option(min=1, help="Last steps, which run with each kind.")
+    ] = PIECE,
+    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds of all kinds.")] = REPEATS,
+    limit: Annotated[
+        str,
+        typer.Option(
+            metavar="RATE[,LATENCY]", help="Of the simulated shared file system (back end limited)."
+        ),
+    ] = LIMIT,
     run_dir: Annotated[
         Path | None,
         typer.Option(
@@ -232,7 +260,7 @@ def demo(
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
-    """Run Taylor-Green at Re 1600 with each kind of output: none, synchronous, hidden.
+    """Run a flow with each kind of output, to the disk and to a simulated shared file system.
 
     Example: tailrace demo --grid 64 --repeats 3
     """
@@ -248,23 +276,24 @@ def demo(
     if picture:
         require_picture(picture)
         require_place(picture, "--picture")
-    plan = Plan(grid, end, every, piece)
+    plan = Plan(grid, end, every, piece, limit)
     _refuse_own_keys(settings or [])
     job = Job(str(find_case(CASE)), ranks, settings=[*plan.settings(), *(settings or [])])
     job = replace(job, overwrite=overwrite)
     check_run_dir(folder, "", overwrite)
     typer.echo(
-        f"Taylor-Green vortex, Re 1600, {grid}^3 points, {ranks} ranks: to t = {plan.begin:.3g} "
-        f"once, then the {piece} steps to t = {end:g} {repeats} times with each kind of output, "
-        f"a field file every {every} steps. One to two minutes for 96^3 points on two idle "
-        f"processors; {plan.left_bytes / 1e6:.0f} MB stay in {folder}",
+        f"Taylor-Green vortex, Re {REYNOLDS}, {grid}^3 points, {ranks} ranks: to "
+        f"t = {plan.begin:.3g} once, then the {piece} steps to t = {end:g} {repeats} times with "
+        f"each kind of output, a field file every {every} steps, to the disk as it is and to a "
+        f"simulated shared file system ({limit}). One to two minutes for {GRID}^3 points on two "
+        f"idle processors; {plan.left_bytes / 1e6:.0f} MB stay in {folder}",
         err=as_json,
     )
-    rounds, reasons = _measure(job, plan, folder, repeats, as_json)
+    rounds, others = _measure(job, plan, folder, repeats, as_json)
     run = load_run(folder)
     text = resolution_text(run)
     if not as_json:
-        show(Console(highlight=False, markup=False), rounds, reasons)
+        show(Console(highlight=False, markup=False), rounds, limit, others)
     if text:
         typer.echo(text, err=as_json)
     page = folder / "report.html"

@@ -10,7 +10,17 @@ from matplotlib.patches import Patch
 from tailrace.report.style import ACCENT, INK
 from tailrace.report.timeline import TRACK_NAMES, Segments, Track, shares, strip
 
-MODE_COLOURS = {"none": "#aab4be", "synchronous": "#c2410c", "hidden": ACCENT, "servers": "#0f766e"}
+SYNCHRONOUS, SERVERS, PACKED = "#c2410c", "#0f766e", "#7c5cbf"
+MODE_COLOURS = {  # in the order of the bars
+    "none": "#aab4be",
+    "hidden": ACCENT,
+    "servers": SERVERS,
+    "synchronous": SYNCHRONOUS,
+    "shared hidden": ACCENT,
+    "shared compressed": PACKED,
+    "shared processes": SERVERS,
+    "shared synchronous": SYNCHRONOUS,
+}
 MODE_TEXT = {
     "none": "no output",
     "synchronous": "synchronous",
@@ -76,12 +86,13 @@ def draw_output_times(
     times_s: Mapping[str, float],
     all_s: Mapping[str, Sequence[float]],
     costs: Mapping[str, float],
+    labels: Mapping[str, str],
 ) -> None:
-    """Draw a bar for each output mode, a line from its shortest to its longest run, its cost.
+    """Draw a bar for each kind of output, a line from its shortest to its longest run, its cost.
 
-    `costs` are shares of the run, of the modes whose cost is known.
+    `costs` are shares of the run, of the kinds whose cost is known; `labels` name the kinds.
     """
-    modes = [mode for mode in ("none", "hidden", "servers", "synchronous") if times_s.get(mode)]
+    modes = [mode for mode in MODE_COLOURS if times_s.get(mode)]
     values = [float(times_s[mode]) for mode in modes]
     base = float(times_s.get("none") or 0.0)
     axes.barh(range(len(modes)), values, color=[MODE_COLOURS[m] for m in modes], height=0.62)
@@ -97,9 +108,8 @@ def draw_output_times(
         if mode != "none" and mode in costs:
             text += f"  ({100 * costs[mode]:+.1f} %)"
         axes.text(max(*runs, base), row, f"  {text}", va="center", fontsize=9, fontweight="bold")
-    axes.set_yticks(range(len(modes)), [MODE_TEXT[m] for m in modes])
+    axes.set_yticks(range(len(modes)), [labels[m] for m in modes])
     axes.tick_params(axis="y", length=0, labelsize=9, labelcolor=INK)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.38 * longest)
-    axes.set_ylabel("output")
+    axes.set_xlim(0, 1.5 * longest)
     axes.set_xlabel("time of the same steps [s]")

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from tailrace.errors import TailraceError
 from tailrace.files import require_writable, save_figure
+from tailrace.planning.quantities import seconds_text
 from tailrace.progress import working
 from tailrace.report import figures
 from tailrace.report.application import application_of
@@ -21,7 +22,10 @@ from tailrace.report.profile_page import parts
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
 from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
 from tailrace.runs.folder import Run, load_run
-from tailrace.runs.output_cost import costs_of_modes
+from tailrace.runs.output_cost import costs_of_modes, number
+from tailrace.runs.output_modes import NONE, SHARED, Cost, costs_of_times, noise_text, words_of
+
+WORTH_HIDING = 0.01  # of a run's time, which its writing takes
 
 
 def run_page(run: Path, path: Path) -> str:
@@ -51,8 +55,10 @@ def render(run: Run) -> str:
         output=_output_picture(run),
         output_cost=cost_sentence(run.summary),
         sections=list(application_of(run).sections(run)),
-        rounds=len(all_times(run).get("none", [])),
-        doubts=doubts(run),
+        rounds=len(all_times(run).get(NONE, [])),
+        limit=_limit(run),
+        noise=noise_text(run.summary.get("times_all_s")),
+        others=others(run),
         facts=list(facts(run)),
         case_text=_text(run.folder / "case.toml"),
         profiled=bool(run.profile),
@@ -92,17 +98,34 @@ def _output_picture(run: Run) -> Markup | None:
     times = output_times(run)
     if len(times) < 2:
         return None
-    return picture(lambda axes: _draw_times(axes, run), (6.2, 1.9))
+    return picture(lambda axes: _draw_times(axes, run), (6.6, 0.9 + 0.3 * len(times)))
 
 
 def _draw_times(axes: Axes, run: Run) -> None:
-    costs = {mode: cost.fraction for mode, cost in costs_of_modes(run.summary).items()}
-    if not doubts(run):
-        times = output_times(run)
-        base = times.get("none")
-        whole = {mode: seconds / base - 1 for mode, seconds in times.items()} if base else {}
-        costs = {**whole, **costs}
-    figures.draw_output_times(axes, output_times(run), all_times(run), costs)
+    labels = {name: figures.MODE_TEXT.get(name, words_of(name)) for name in output_times(run)}
+    if _limit(run):
+        for name in labels:
+            if name != NONE:
+                labels[name] += ", shared" if name.startswith(SHARED) else ", disk"
+    costs = {name: cost.median for name, cost in whole_costs(run).items()}
+    figures.draw_output_times(axes, output_times(run), all_times(run), costs, labels)
+
+
+def whole_costs(run: Run) -> dict[str, Cost]:
+    """Return what each kind of output cost, by the times of whole runs; with ranges if repeated."""
+    found = costs_of_times(run.summary.get("times_all_s"))
+    times = output_times(run)
+    base = times.get(NONE)
+    for name, seconds in times.items() if base else ():
+        if name != NONE and base:
+            cost = seconds / base - 1
+            found.setdefault(name, Cost(cost, cost, cost))
+    return found
+
+
+def _limit(run: Run) -> str:
+    """Return the rate and latency of the simulated shared file system; "" if there was none."""
+    return str(run.summary.get("times_limit", ""))
 
 
 def output_times(run: Run) -> dict[str, float]:
@@ -119,37 +142,16 @@ def all_times(run: Run) -> dict[str, list[float]]:
     return times if isinstance(times, dict) else {}
 
 
-def doubts(run: Run) -> str:
-    """Return why the times of output modes say nothing; "" if they do."""
-    reasons = run.summary.get("times_doubts", [])
-    return "; ".join(map(str, reasons)) if isinstance(reasons, list) else ""
+def others(run: Run) -> str:
+    """Return what others used of the machine while kinds of output were compared; "" if nothing."""
+    found = run.summary.get("times_others", [])
+    return ", and ".join(map(str, found)) if isinstance(found, list) else ""
 
 
 def cards(run: Run) -> Iterable[tuple[str, str]]:
     """Yield the few figures at the top of the page: text and what it means."""
-    times = output_times(run)
-    costs = costs_of_modes(run.summary)
-    unknown = []
-    for mode in ("hidden", "servers", "synchronous"):
-        if mode in costs:
-            cost = costs[mode]
-            known = f"({100 * cost.low:.1f} to {100 * cost.high:.1f} %), measured within the run"
-            yield f"{100 * cost.fraction:.1f} %", f"cost of {mode} output {known}"
-        elif times.get("none") and mode in times and doubts(run):
-            unknown.append(mode)
-        elif times.get("none") and mode in times:
-            yield f"{100 * (times[mode] / times['none'] - 1):+.1f} %", f"cost of {mode} output"
-    if unknown:
-        words = f"cost of {' and '.join(unknown)} output"
-        yield "?", f"{words}: the machine was too busy to compare whole runs"
-    hidden = run.summary.get("hidden_fraction")
-    if isinstance(hidden, int | float):
-        words = "of the writing was hidden"
-        if doubts(run):
-            yield "?", f"{words}: the machine was too busy to tell"
-        else:
-            yield f"{100 * hidden:.0f} %", words
-    yield from _output_cards(run.summary.get("output"))
+    yield from _cost_cards(run)
+    yield from _output_cards(run.summary)
     own = application_of(run)
     yield from own.cards(run)
     grid = run.case.get("grid", {})
@@ -162,13 +164,38 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
         yield f"{run.statistics['time'][-1]:.4g}", "time reached"
 
 
-def _output_cards(output: object) -> Iterable[tuple[str, str]]:
+def _cost_cards(run: Run) -> Iterable[tuple[str, str]]:
+    """Yield what output cost: of whole runs that were compared, else as the run has measured it."""
+    costs = whole_costs(run)
+    repeated = all_times(run)
+    for begin, where in ((SHARED, " to a shared file system (simulated)"), ("", "")):
+        for kind in ("hidden", "servers", "synchronous"):
+            cost = costs.get(begin + kind)
+            if cost is None:
+                continue
+            to = where or (" to the disk of this machine" if _limit(run) else "")
+            spread = f" {cost.range_text()}" if repeated else ""
+            yield f"{100 * cost.median:+.1f} %", f"cost of {kind} output{to}{spread}"
+    for mode, within in costs_of_modes(run.summary).items() if not costs else ():
+        known = f"({100 * within.low:.1f} to {100 * within.high:.1f} %), measured within the run"
+        yield f"{100 * within.fraction:.1f} %", f"cost of {mode} output {known}"
+
+
+def _output_cards(summary: dict[str, Any]) -> Iterable[tuple[str, str]]:
     """Yield what output cost the simulation, and steps that are not as asked for."""
+    output = summary.get("output")
+    hidden = summary.get("hidden_fraction")
+    write_s, wall_s = number(output, "write_s"), number(summary, "wall_s")
+    if isinstance(hidden, int | float):
+        if write_s is None or wall_s is None:
+            yield f"{100 * hidden:.0f} %", "of the writing was hidden"
+        elif write_s >= WORTH_HIDING * wall_s:
+            yield f"{100 * hidden:.0f} %", f"of {seconds_text(write_s)} of writing was hidden"
     if not isinstance(output, dict):
         return
     for key, words in (("call_s", "spent in output calls"), ("stall_s", "waited for output")):
         if isinstance(output.get(key), int | float):
-            yield f"{output[key]:.2f} s", f"the simulation {words}"
+            yield seconds_text(output[key]), f"the simulation {words}"
     for key in LESS_THAN_ASKED:
         if output.get(key):
             yield str(output[key]), f"steps {key}"
@@ -183,12 +210,12 @@ def save_picture(run: Run, path: Path) -> None:
     by_track = tracks(run.events)
     front = application_of(run).front(run)
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(11, 4.6), layout="constrained")
-        parts: Any = figure.subfigures(1, 2, width_ratios=[1.0, 1.45])
+        figure = Figure(figsize=(12.5, 5.2), layout="constrained")
+        parts: Any = figure.subfigures(1, 2, width_ratios=[1.0, 1.6])
         left, right = parts
         if front is not None:
             front(left.add_subplot())
-        upper, lower = right.subplots(2, 1, height_ratios=[1.35, 1.0])
+        upper, lower = right.subplots(2, 1, height_ratios=[1.0, 1.2])
         window = close_up(run.events)
         if by_track:
             figures.draw_timeline(upper, by_track, window)
@@ -197,6 +224,8 @@ def save_picture(run: Run, path: Path) -> None:
         times = output_times(run)
         if times:
             _draw_times(lower, run)
-            busy = doubts(run) and " (machine too busy to compare)"
-            lower.set_title(f"Each kind of output{busy}")
+            lower.set_title("Each kind of output")
+            if _limit(run):
+                words = f"time of the same steps [s]; shared: simulated, limited:{_limit(run)}"
+                lower.set_xlabel(words)
         save_figure(figure, path)

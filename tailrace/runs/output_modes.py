@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What output costs a run: the same piece of it with each kind of output, again and again in turn.
+"""What output costs a run: the same piece of it with each kind of output, interleaved.
 
 The pieces of a round follow each other closely, so what changes slowly on the machine changes all
-of them; a cost is the median of the ratios within the rounds. What others use of the machine
-meanwhile is measured too: on a busy machine such ratios say nothing, and that is what is said.
-Each run also measures within itself what output costs (`output_cost`).
+of them; a cost is the median of the ratios within the rounds, with the least and the largest. Each
+round has two pieces without output: how much these differ is the noise of such a ratio. What others
+use of the machine meanwhile is measured too. Each run also measures within itself what output costs
+(`output_cost`).
 """
 
 import json
 import shutil
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +21,43 @@ from tailrace.launch.machine_load import Share, between, sample
 from tailrace.runs.output_cost import CostWithin, cost_within
 from tailrace.runs.simulation import Job, run_job
 
-# The settings of each kind of output.
-MODES = {
-    "none": ("output.every=0", "checkpoint.every=0"),
-    "synchronous": ("output.servers=none",),
-    "hidden": ("output.servers=hidden",),
-}
+NONE, AGAIN = "none", "none again"
+SHARED = "shared "  # begins the names of kinds of output to a simulated shared file system
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of output: its settings, and the key of its time in the program's summary."""
+
+    settings: tuple[str, ...]
+    key: str
+
+
+Kinds = Mapping[str, Kind]
+
+WITHOUT = Kind(("output.every=0", "checkpoint.every=0"), "none")
+SYNCHRONOUS = Kind(("output.servers=none",), "synchronous")
+HIDDEN = Kind(("output.servers=hidden",), "hidden")
+# To the disk as it is. The last one's last run stays in the folder.
+KINDS: Kinds = {NONE: WITHOUT, AGAIN: WITHOUT, "synchronous": SYNCHRONOUS, "hidden": HIDDEN}
 FREE_CORE = 0.1  # of a core that others may use
 FREE_CORE_WITH_OUTPUT = 0.3  # the kernel's threads write files, too
 STOLEN_CORE = 0.1
-SPREAD = 0.1  # of the runs without output
+
+
+def shared_kinds(limit: str) -> dict[str, Kind]:
+    """Return the kinds of output to a shared file system that the back end `limited` simulates."""
+    hint = f'output.hints=["back_end=limited:{limit}"]'
+
+    def to_it(kind: Kind, *more: str) -> Kind:
+        return Kind((*kind.settings, hint, *more), kind.key)
+
+    return {
+        f"{SHARED}synchronous": to_it(SYNCHRONOUS),
+        f"{SHARED}compressed": to_it(HIDDEN, "output.compress=deflate:1"),
+        f"{SHARED}processes": to_it(Kind(("output.servers=process",), "servers")),
+        f"{SHARED}hidden": to_it(HIDDEN),
+    }
 
 
 @dataclass(frozen=True)
@@ -46,35 +74,64 @@ Round = dict[str, Piece]
 
 @dataclass(frozen=True)
 class Cost:
-    """Time beside the run without output: 0.05 is 5 % more."""
+    """Time compared with the run without output: 0.05 is 5 % more."""
 
     median: float
     low: float
     high: float
 
+    def text(self) -> str:
+        """Return "+5.0 % (+4.0 to +6.0 %)"."""
+        return f"{100 * self.median:+.1f} % {self.range_text()}"
 
-def run_rounds(job: Job, folder: Path, rounds: int, tell: Callable[[int, Round], None]) -> None:
-    """Run the job in each mode in turn, `rounds` times, in changing order; `tell` of each round.
+    def range_text(self) -> str:
+        """Return "(+4.0 to +6.0 %)"."""
+        return f"({100 * self.low:+.1f} to {100 * self.high:+.1f} %)"
 
-    The results of the last hidden run are in `folder`, those of others below it, without fields.
+
+def run_rounds(
+    job: Job,
+    folder: Path,
+    rounds: int,
+    tell: Callable[[int, Round], None],
+    kinds: Kinds = KINDS,
+) -> None:
+    """Run the job with each kind of output, `rounds` times, in changing order; tell of each round.
+
+    The results of the last run of the last kind are in `folder`, those of others below it, without
+    fields.
     """
+    names = [*kinds]
     for number in range(rounds):
-        shift = number % len(MODES)
+        shift = number % len(names)
         found: Round = {}
-        for mode in [*MODES][shift:] + [*MODES][:shift]:
-            last = mode == "hidden" and number == rounds - 1
-            where = folder if last else folder / "other" / f"{mode}-{number + 1}"
-            found[mode] = _run_piece(job, mode, where)
+        for name in names[shift:] + names[:shift]:
+            last = name == names[-1] and number == rounds - 1
+            where = folder if last else folder / "other" / f"{name.replace(' ', '-')}-{number + 1}"
+            found[name] = _run_piece(job, name, kinds[name], where)
             if not last:  # their files have been timed; they need not fill the disk
                 shutil.rmtree(where / "fields", ignore_errors=True)
         tell(number, found)
 
 
-def _run_piece(job: Job, mode: str, where: Path) -> Piece:
-    title = f"{mode} output" if mode != "none" else "no output"
+def _run_piece(job: Job, name: str, kind: Kind, where: Path) -> Piece:
     before = sample()
-    run_to_end(job, where, [*MODES[mode]], title)
-    return Piece(seconds_of(where, mode), between(before, sample()), cost_within(_summary(where)))
+    run_to_end(job, where, [*kind.settings], words_of(name))
+    return Piece(
+        seconds_of(where, kind.key), between(before, sample()), cost_within(_summary(where))
+    )
+
+
+def words_of(name: str) -> str:
+    """Return a kind of output in words."""
+    kind = name.removeprefix(SHARED)
+    words = {
+        NONE: "no output",
+        AGAIN: "no output, again",
+        "compressed": "hidden, compressed",
+        "processes": "server processes",
+    }
+    return words.get(kind, kind)
 
 
 def run_to_end(job: Job, where: Path, settings: list[str], title: str) -> None:
@@ -101,20 +158,42 @@ def seconds_of(folder: Path, mode: str) -> float:
         raise TailraceError(f"{folder}/summary.json: no times_s.{mode}") from error
 
 
-def cost_of(rounds: list[Round], mode: str) -> Cost:
-    """Return what a mode cost beside the run without output of the same round."""
-    ratios = [one[mode].seconds / one["none"].seconds - 1 for one in rounds]
-    return Cost(statistics.median(ratios), min(ratios), max(ratios))
+def cost_of(rounds: list[Round], name: str) -> Cost:
+    """Return what a kind of output cost compared with the runs without output of its round."""
+    return costs_of_times({kind: [one[kind].seconds for one in rounds] for kind in rounds[0]})[name]
 
 
-def doubts(rounds: list[Round], cores: int, busy_cores: int) -> list[str]:
-    """Return why the costs cannot be told; none if the machine was quiet enough.
+def costs_of_times(times: object) -> dict[str, Cost]:
+    """Return the costs of all kinds from their times in each round, as a summary has them."""
+    if not isinstance(times, dict) or not times.get(NONE):
+        return {}
+    found = {}
+    for name, values in times.items():
+        if name == NONE or len(values) != len(times[NONE]):
+            continue
+        bases = [NONE] if name == AGAIN or AGAIN not in times else [NONE, AGAIN]
+        without = zip(*(times[base] for base in bases), strict=True)
+        ratios = [
+            value / statistics.mean(base) for value, base in zip(values, without, strict=True)
+        ]
+        found[name] = Cost(statistics.median(ratios) - 1, min(ratios) - 1, max(ratios) - 1)
+    return found
+
+
+def noise_text(times: object) -> str:
+    """Return by how much equal runs differ; "" where no run was repeated within a round."""
+    noise = costs_of_times(times).get(AGAIN)
+    return "" if noise is None else f"noise: equal runs differ by {noise.text()}"
+
+
+def others_used(rounds: list[Round], cores: int, busy_cores: int) -> list[str]:
+    """Return what others used of the machine, which makes the ranges of the costs wider.
 
     `busy_cores` are those that the run itself uses, of `cores`.
     """
     found = []
     spare = max(0, cores - busy_cores) / 2
-    quiet = [one["none"].share for one in rounds]
+    quiet = [one[NONE].share for one in rounds]
     others = statistics.median([share.others for share in quiet if share] or [0.0])
     every = [piece.share for one in rounds for piece in one.values() if piece.share]
     most = statistics.median([share.others for share in every] or [0.0])
@@ -123,8 +202,4 @@ def doubts(rounds: list[Round], cores: int, busy_cores: int) -> list[str]:
     stolen = statistics.median([share.stolen for share in every] or [0.0])
     if stolen > STOLEN_CORE:
         found.append(f"its host took {stolen:.1f} of them away")
-    times = [one["none"].seconds for one in rounds]
-    spread = max(times) / min(times) - 1
-    if spread > SPREAD:
-        found.append(f"the runs without output differ by {100 * spread:.0f} % themselves")
     return found

@@ -54,6 +54,17 @@ def test_cards_give_the_cost_of_output(run_folder: Path) -> None:
     assert texts["grid points"] == "16³"
 
 
+def test_the_hidden_share_is_told_where_writing_matters(run_folder: Path) -> None:
+    path = run_folder / "summary.json"
+    summary = json.loads(path.read_text())
+    summary |= {"wall_s": 26.4, "output": {"mode": "hidden", "write_s": 0.07}}
+    path.write_text(json.dumps(summary))
+    assert not any("writing was hidden" in words for _, words in cards(load_run(run_folder)))
+    summary["output"]["write_s"] = 2.5
+    path.write_text(json.dumps(summary))
+    assert ("90 %", "of 2.5 s of writing was hidden") in cards(load_run(run_folder))
+
+
 def test_page_of_a_run_without_output(run_folder: Path) -> None:
     for name in ("trace.json", "spectrum.csv", "fields/tg_0000010.h5", "summary.json"):
         (run_folder / name).unlink()

@@ -20,12 +20,19 @@ from tailrace.files import write_whole
 from tailrace.report.page import run_page
 from tailrace.runs.folder import read_table
 from tailrace.runs.output_cost import typical
-from tailrace.runs.output_modes import Round, cost_of, doubts, run_rounds, run_to_end
+from tailrace.runs.output_modes import (
+    Round,
+    cost_of,
+    noise_text,
+    others_used,
+    run_rounds,
+    run_to_end,
+)
 from tailrace.runs.simulation import Job
 
 GAUGES = ("velocity", "length")
 SETTINGS = ["output.every=25", "checkpoint.every=25"]
-WHOLE = ["grid.points=140", "observables.every=2"]  # what leaves stays in the box
+WHOLE = ["observables.every=2"]
 ROUNDS = 2
 
 
@@ -79,11 +86,7 @@ def tell_physics(folder: Path) -> None:
 def tell_cost(rounds: list[Round], found: dict[str, Any], busy_cores: int) -> None:
     """Print what densities and checkpoints cost."""
     for mode in ("synchronous", "hidden"):
-        cost = cost_of(rounds, mode)
-        print(
-            f"{mode + ' output:':20}{100 * cost.median:+.1f} % beside none "
-            f"(pairs {100 * cost.low:+.1f} .. {100 * cost.high:+.1f} %)"
-        )
+        print(f"{mode + ' output:':20}{cost_of(rounds, mode).text()} of the run without output")
         pieces = [one[mode].within for one in rounds]
         within = typical([piece for piece in pieces if piece])
         if within:
@@ -91,15 +94,18 @@ def tell_cost(rounds: list[Round], found: dict[str, Any], busy_cores: int) -> No
     written = sum(found[key]["bytes"] for key in ("output", "checkpoints"))
     stall = sum(found[key]["stall_s"] for key in ("output", "checkpoints"))
     print(f"Hidden: {written / 1e6:.1f} MB a run, for which it stood still {1e3 * stall:.0f} ms.")
-    for reason in doubts(rounds, os.cpu_count() or 1, busy_cores):
-        print(f"The machine was too busy to compare whole runs: {reason}")
+    noise = noise_text({name: [one[name].seconds for one in rounds] for name in rounds[0]})
+    others = others_used(rounds, os.cpu_count() or 1, busy_cores)
+    print(". ".join([noise.capitalize(), *(f"Meanwhile {other}" for other in others)]) + ".")
 
 
 def main() -> int:
     """Run the demo in a new folder below ``runs/``, or in the one that is named."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else time.strftime("runs/helium-%Y%m%d-%H%M%S"))
     job = Job("helium/photon", ranks=2, settings=SETTINGS, overwrite=True)
-    print(f"Helium, 10 cycles of 40.8 eV, 2 ranks; results in {folder}; about a minute", flush=True)
+    print(
+        f"Helium, 10 cycles of 40.8 eV, 2 ranks; results in {folder}; about two minutes", flush=True
+    )
     rounds: list[Round] = []
     try:
         for gauge in GAUGES:
