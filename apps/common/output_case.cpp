@@ -162,6 +162,21 @@ OutputOptions session_options(const OutputCase& values, const std::string& folde
   return options;
 }
 
+namespace {
+
+std::string series_setting(const OutputCase& from, const std::string& folder) {
+  if (!from.whole_fields || from.series.empty()) return "";
+  return from.series.starts_with("/") ? from.series : folder + "/" + from.series;
+}
+
+}  // namespace
+
+std::string series_path(const OutputCase& values, const std::string& folder) {
+  auto path = series_setting(values, folder);
+  path = path.substr(0, path.rfind(" steps_per_file="));
+  return path.substr(0, path.find_last_not_of(' ') + 1);
+}
+
 OutputOptions field_options(const OutputCase& from, const std::string& source,
                             const std::string& folder) {
   auto options = file_options(from, source);
@@ -173,9 +188,7 @@ OutputOptions field_options(const OutputCase& from, const std::string& source,
   options.fallback_path = from.fallback_path;
   options.compress = from.compress;
   options.variables = from.whole_fields;
-  if (from.whole_fields && !from.series.empty()) {
-    options.series = from.series.starts_with("/") ? from.series : folder + "/" + from.series;
-  }
+  options.series = series_setting(from, folder);
   options.products = from.products;
   for (auto& product : options.products) {
     const bool elsewhere = product.path.starts_with("{path}") || product.path.starts_with("/");

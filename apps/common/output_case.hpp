@@ -99,6 +99,9 @@ std::set<std::string> output_folders(const OutputCase& values, const std::string
 Output open_fields(Session& session, const std::string& name, const OutputCase& values,
                    const std::string& source, const std::string& folder);
 
+/// The index that shows all fields as one data set; "" if there is none. Local.
+std::string series_path(const OutputCase& values, const std::string& folder);
+
 /// How checkpoints are written: none is left out, and a failure ends the run.
 OutputOptions checkpoint_options(const OutputCase& values, const std::string& source);
 

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -72,6 +74,7 @@ FieldOutput<Real>::FieldOutput(Session& session, const Case& values, NavierStoke
       self_(MPI_COMM_SELF),
       folder_(folder),
       name_(values.about.name),
+      series_(app::series_path(values.output, folder)),
       files_(app::field_series(session, "fields", values, folder)) {
   if (!files_.active()) return;
   layout_ = std::make_unique<Layout>(flow.transform().physical_layout());
@@ -162,20 +165,21 @@ void FieldOutput<Real>::finish() {
 }
 
 /// Of the first `num_files` files; rank 0's list counts. A stream may have written a file
-/// elsewhere, or not at all.
+/// elsewhere, or not at all. Steps of a series may have been merged into other files.
 template <class Real>
 void FieldOutput<Real>::write_sidecar(const Comm& comm, std::size_t num_files) const {
   std::vector<std::string> found;
   std::vector<double> times;
+  const bool has_index = !series_.empty();
   for (std::size_t f = 0; f < num_files && comm_->rank() == 0; ++f) {
     std::error_code ignored;
-    if (!std::filesystem::exists(paths_[f], ignored)) continue;
+    if (!has_index && !std::filesystem::exists(paths_[f], ignored)) continue;
     found.push_back(paths_[f]);
     times.push_back(times_[f]);
   }
   const bool single = narrow_ || std::is_same_v<Real, float>;
   write_xdmf(comm, folder_ + "/fields.xdmf", found, times, variables_, extents_, spacing_,
-             single ? ItemType::float32 : ItemType::float64);
+             single ? ItemType::float32 : ItemType::float64, series_);
 }
 
 /// The sidecar of the files that are complete, for those who look on while the run goes on. It is
@@ -196,10 +200,39 @@ void FieldOutput<Real>::show_complete() {
   next_show_s_ = now + 20 * (now_s() - now);
 }
 
+/// Steps that the index of the fields has, and their times; none without one. Local.
+template <class Real>
+std::map<long long, double> FieldOutput<Real>::earlier_steps() const {
+  std::map<long long, double> found;
+  std::error_code ignored;
+  if (series_.empty() || !std::filesystem::exists(series_, ignored)) return found;
+  const Input index(self_, series_);
+  const auto values_of = [&](const std::string& name) {
+    if (!contains(index.names(), name)) return index.coordinate(name);
+    std::vector<double> values(static_cast<std::size_t>(index.extents(name).front()));
+    index.read(name, slabs(index.extents(name), 0, 1), std::span(values));
+    return values;
+  };
+  const auto steps = values_of("step"), times = values_of("time");
+  const auto extents = index.extents(variables_.empty() ? "u" : variables_[0]);
+  if (extents.size() != 4 || !std::equal(extents_.begin(), extents_.end(), extents.begin() + 1)) {
+    return found;
+  }
+  for (std::size_t s = 0; s < std::min(steps.size(), times.size()); ++s) {
+    found[static_cast<long long>(steps[s])] = times[s];
+  }
+  return found;
+}
+
 template <class Real>
 void FieldOutput<Real>::find_earlier(std::int64_t restart_step) {
   if (!files_.active()) return;
+  std::map<long long, double> indexed;
+  run_agreed(comm_->raw(), [&] {
+    if (comm_->rank() == 0) indexed = earlier_steps();
+  });
   std::vector<long long> steps;
+  std::vector<double> times;  // NaN: the file says it
   if (comm_->rank() == 0) {
     std::error_code ignored;
     const std::string start = name_ + "_";
@@ -208,21 +241,31 @@ void FieldOutput<Real>::find_earlier(std::int64_t restart_step) {
       if (entry.path().extension() != ".h5" || !stem.starts_with(start)) continue;
       char* end = nullptr;
       const long long step = std::strtoll(stem.c_str() + start.size(), &end, 10);
-      if (*end == '\0' && step <= restart_step) steps.push_back(step);
+      if (*end == '\0') indexed.try_emplace(step, std::nan(""));
     }
-    std::sort(steps.begin(), steps.end());
+    for (const auto& [step, time] : indexed) {
+      if (step > restart_step) break;
+      steps.push_back(step);
+      times.push_back(time);
+    }
   }
   int count = static_cast<int>(steps.size());
   check_mpi(MPI_Bcast(&count, 1, MPI_INT, 0, comm_->raw()));
   steps.resize(static_cast<std::size_t>(count));
+  times.resize(steps.size());
   check_mpi(MPI_Bcast(steps.data(), count, MPI_LONG_LONG, 0, comm_->raw()));
-  for (const long long step : steps) {
-    const Input earlier(*comm_, files_.path_of(step));
-    files_.go_on_from(step);
-    const auto found = earlier.extents(variables_.empty() ? "u" : variables_[0]);
-    if (!std::equal(found.begin(), found.end(), extents_.begin(), extents_.end())) continue;
-    paths_.push_back(files_.path_of(step));
-    times_.push_back(earlier.attribute_double("time"));
+  check_mpi(MPI_Bcast(times.data(), count, MPI_DOUBLE, 0, comm_->raw()));
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const auto path = files_.path_of(steps[s]);
+    files_.go_on_from(steps[s]);
+    if (std::isnan(times[s])) {
+      const Input earlier(*comm_, path);
+      const auto found = earlier.extents(variables_.empty() ? "u" : variables_[0]);
+      if (!std::equal(found.begin(), found.end(), extents_.begin(), extents_.end())) continue;
+      times[s] = earlier.attribute_double("time");
+    }
+    paths_.push_back(path);
+    times_.push_back(times[s]);
   }
 }
 

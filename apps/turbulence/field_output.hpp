@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,10 +47,12 @@ class FieldOutput {
   void write(std::int64_t step, double time);
   void show_complete();
   void write_sidecar(const Comm& comm, std::size_t num_files) const;
+  std::map<long long, double> earlier_steps() const;
 
   const Comm* comm_;
   Comm self_;  ///< this rank alone
   std::string folder_, name_;
+  std::string series_;  ///< the index of all files; "": none
   app::FileSeries files_;
   std::int64_t caught_step_ = -1;  ///< step of the fields that the next step catches
   double caught_time_ = 0;

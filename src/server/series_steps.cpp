@@ -49,6 +49,21 @@ std::ptrdiff_t extent(const Variable& variable, std::size_t axis) {
   return variable.layout->global_extents()[axis];
 }
 
+/// A coordinate that is the same in all steps.
+std::string line_of(const Coordinate& coordinate) {
+  const auto array = store::array_of(coordinate);
+  std::string texts;
+  for (const auto& text : array.texts) texts.append(text.c_str(), text.size() + 1);
+  const auto bytes =
+      array.type ? static_cast<std::size_t>(array.count * item_bytes(*array.type)) : texts.size();
+  const void* data = array.type ? static_cast<const void*>(array.data) : texts.data();
+  auto line = fmt::format("coordinate {} ({}) of {} items (digest {:016x})", coordinate.name,
+                          array.type ? type_name(*array.type) : "text", array.count,
+                          XXH3_64bits(data, bytes));
+  if (!store::is_axis(coordinate)) line += fmt::format(" along {}", fmt::join(array.dims, ", "));
+  return line;
+}
+
 /// What all steps of a series have in common, a line for each array.
 std::vector<std::string> form_of(const FileContents& contents) {
   std::vector<std::string> lines;
@@ -60,16 +75,12 @@ std::vector<std::string> form_of(const FileContents& contents) {
                                 fmt::join(variable.dims, ", ")));
   }
   for (const auto& coordinate : contents.coordinates) {
-    const auto values = store::view_of(coordinate);
     if (store::varies_with_time(coordinate)) {
-      lines.push_back(
-          fmt::format("coordinate {} ({}) of one item", coordinate.name, type_name(values.type)));
+      lines.push_back(fmt::format("coordinate {} ({}) of one item", coordinate.name,
+                                  type_name(store::view_of(coordinate).type)));
       continue;
     }
-    const auto bytes = static_cast<std::size_t>(values.count * item_bytes(values.type));
-    lines.push_back(fmt::format("coordinate {} ({}) of {} items (digest {:016x})", coordinate.name,
-                                type_name(values.type), values.count,
-                                XXH3_64bits(values.data, bytes)));
+    lines.push_back(line_of(coordinate));
   }
   return lines;
 }
@@ -154,6 +165,12 @@ void SeriesSteps::require_room_for_time(const FileContents& contents) const {
   if (store::doubles_of(*find(contents, step_name)).front() != static_cast<double>(contents.step)) {
     refuse_input("series {}: the coordinate step is not the step, which is {}", series_,
                  contents.step);
+  }
+  for (const auto& coordinate : contents.coordinates) {
+    const bool is_time = coordinate.name == time_name;
+    if (is_time || std::ranges::find(coordinate.dims, time_name) == coordinate.dims.end()) continue;
+    refuse_input("series {}: coordinate {} lies along time; make it a variable", series_,
+                 coordinate.name);
   }
   for (const auto& variable : contents.variables) {
     const auto& dims = variable.dims;

@@ -7,10 +7,10 @@
 #include <array>
 #include <numeric>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
+#include "store/array_datasets.hpp"
 #include "store/attribute_values.hpp"
 #include "store/dimension_scales.hpp"
 #include "store/hdf5_handle.hpp"
@@ -20,13 +20,6 @@
 
 namespace tailrace::store {
 namespace {
-
-// Orders of creation, as netCDF-4 wants them, and no times: equal contents give equal bytes.
-void set_object_options(hid_t create) {
-  const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
-  check_hdf5(H5Pset_attr_creation_order(create, order), "set attribute order");
-  check_hdf5(H5Pset_obj_track_times(create, false), "set times");
-}
 
 // From so many chunks on, HDF5's newer index of chunks (fixed arrays, of HDF5 1.10) is worth that
 // programs of HDF5 1.8 cannot read the file: it is a quarter as large.
@@ -61,42 +54,8 @@ Hdf5Handle create_file(ImageFile& memory, const ImageSetting& setting) {
           "create the file image"};
 }
 
-Hdf5Handle make_space(const std::vector<hsize_t>& extents, const std::string& name) {
-  return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
-          "space of " + name};
-}
-
-struct Space {
-  std::vector<hsize_t> extents;
-  hid_t type = H5T_NATIVE_DOUBLE;  // not owned
-  std::optional<ItemBytes> fill = {};
-  bool any_length = false;  ///< of texts, for which HDF5 wants a fill value
-};
-
-Hdf5Handle creation_list(const Space& shape) {
-  Hdf5Handle create(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "dataset creation list");
-  if (shape.fill) {
-    check_hdf5(H5Pset_fill_value(create.id(), shape.type, shape.fill->data()), "set fill value");
-  }
-  const auto fill_time = shape.any_length ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER;
-  check_hdf5(H5Pset_fill_time(create.id(), fill_time), "set fill time");
-  set_object_options(create.id());
-  return create;
-}
-
-// Contiguous; its space is allocated when something is written.
-Hdf5Handle create_dataset(hid_t parent, const std::string& name, const Space& shape) {
-  const auto space = make_space(shape.extents, name);
-  const auto create = creation_list(shape);
-  check_hdf5(H5Pset_layout(create.id(), H5D_CONTIGUOUS), "set layout");
-  check_hdf5(H5Pset_alloc_time(create.id(), H5D_ALLOC_TIME_LATE), "set allocation time");
-  return {H5Dcreate2(parent, name.c_str(), shape.type, space.id(), H5P_DEFAULT, create.id(),
-                     H5P_DEFAULT),
-          H5Dclose, "create dataset " + name};
-}
-
 // Items in no chunk read as the fill value, which is 0 if there is none.
-Hdf5Handle create_chunked_dataset(hid_t parent, const std::string& name, const Space& shape,
+Hdf5Handle create_chunked_dataset(hid_t parent, const std::string& name, const ArrayShape& shape,
                                   const ChunkedDataset& chunked) {
   const auto space = make_space(shape.extents, name);
   const auto create = creation_list(shape);
@@ -115,32 +74,6 @@ Hdf5Handle create_chunked_dataset(hid_t parent, const std::string& name, const S
           H5Dclose, "create dataset " + name};
 }
 
-Hdf5Handle create_group(hid_t parent, const std::string& name) {
-  const Hdf5Handle create(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "group creation list");
-  set_object_options(create.id());
-  return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, create.id(), H5P_DEFAULT), H5Gclose,
-          "create group " + name};
-}
-
-// Those that the arrays lie in, and those that have attributes.
-void add_groups(hid_t file, const FileContents& contents) {
-  std::set<std::string> groups;  // a group is before what lies in it
-  const auto note = [&](const std::string& path) {
-    for (auto at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
-      groups.insert(path.substr(0, at));
-    }
-  };
-  for (const auto& coordinate : contents.coordinates) note(coordinate.name);
-  for (const auto& variable : contents.variables) note(variable.name);
-  for (const auto& [name, attributes] : contents.group_attributes) note(name + "/");
-  for (const auto& name : groups) {
-    const auto group = create_group(file, name);
-    for (const auto& [of, attributes] : contents.group_attributes) {
-      if (of == name) write_attributes(group.id(), attributes);
-    }
-  }
-}
-
 // HDF5 takes '%' in a file name for a pattern of numbers.
 std::string escaped(const std::string& name) {
   std::string text;
@@ -148,7 +81,7 @@ std::string escaped(const std::string& name) {
   return text;
 }
 
-Hdf5Handle create_virtual_dataset(hid_t parent, const std::string& name, const Space& shape,
+Hdf5Handle create_virtual_dataset(hid_t parent, const std::string& name, const ArrayShape& shape,
                                   const std::vector<PieceSource>& sources,
                                   const ImageSetting& setting) {
   const auto space = make_space(shape.extents, name);
@@ -174,69 +107,13 @@ Hdf5Handle create_virtual_dataset(hid_t parent, const std::string& name, const S
           H5Dclose, "create dataset " + name};
 }
 
-// Small arrays, which HDF5 writes with the headers.
-Hdf5Handle write_coordinate(hid_t file, const Coordinate& coordinate,
-                            const CoordinateArray& array) {
-  const auto type = array.type         ? native_type(*array.type)
-                    : array.characters ? Hdf5Handle(H5Tcopy(H5T_C_S1), H5Tclose, "string type")
-                                       : texts_type();
-  std::optional<ItemBytes> fill;
-  if (array.type) fill = fill_item(coordinate.name, coordinate.attributes, *array.type);
-  auto dataset = create_dataset(file, coordinate.name,
-                                {{array.extents.begin(), array.extents.end()},
-                                 type.id(),
-                                 fill,
-                                 !array.type && !array.characters});
-  if (array.count == 0) return dataset;
-  std::vector<const char*> texts;
-  for (const auto& text : array.texts) texts.push_back(text.c_str());
-  const void* data = array.data;
-  std::string letters;
-  if (array.characters) {
-    for (const auto& text : array.texts) letters += text.empty() ? '\0' : text.front();
-    data = letters.data();
-  } else if (!array.type) {
-    data = texts.data();
-  }
-  check_hdf5(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, data),
-             "write coordinate " + coordinate.name);
-  return dataset;
-}
-
-void write_attributes_of(hid_t dataset, const Coordinate& coordinate,
-                         const CoordinateArray& array) {
-  if (!array.type) return write_attributes(dataset, coordinate.attributes);
-  write_array_attributes(dataset, coordinate.name, coordinate.attributes, *array.type);
-}
-
-bool names_first_axis(const Coordinate& coordinate) {
-  return is_axis(coordinate) ||
-         (!coordinate.dims.empty() && coordinate.dims.front() == coordinate.name);
-}
-
 // Those whose first axis has their name; they are the scale of it, unless `scales` is null.
 void add_axes(hid_t file, const FileContents& contents, DimensionScales* scales) {
   for (const auto& coordinate : contents.coordinates) {
     if (!names_first_axis(coordinate)) continue;
     const auto array = array_of(coordinate);
-    auto dataset = write_coordinate(file, coordinate, array);
-    const hid_t id = dataset.id();
-    if (scales == nullptr) {
-      write_attributes_of(id, coordinate, array);
-      continue;
-    }
-    scales->add(coordinate.name, std::move(dataset), coordinate.name);
-    if (array.dims.size() > 1) scales->number_axes(coordinate.name, array.dims);
-    write_attributes_of(id, coordinate, array);
+    add_axis(write_coordinate(file, coordinate, array), coordinate, array, scales);
   }
-}
-
-// A dimension without a coordinate, as the netCDF-4 library writes it.
-void require_scale(hid_t file, const std::string& name, hsize_t extent, DimensionScales& scales) {
-  if (scales.find(name) != nullptr) return;
-  auto dataset = create_dataset(file, name, {{extent}, H5T_IEEE_F32BE});
-  scales.add(name, std::move(dataset),
-             fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent));
 }
 
 // Those without an axis, or along others; and the dimensions that only coordinates have.
@@ -249,7 +126,7 @@ void add_other_coordinates(hid_t file, const FileContents& contents, DimensionSc
     if (names_first_axis(coordinate)) continue;
     const auto dataset = write_coordinate(file, coordinate, array);
     if (scales != nullptr) scales->attach(dataset.id(), array.dims);
-    write_attributes_of(dataset.id(), coordinate, array);
+    write_coordinate_attributes(dataset.id(), coordinate, array);
   }
 }
 
@@ -302,8 +179,8 @@ void add_variables(hid_t file, const FileContents& contents, const ImageSetting&
   for (const auto v : order) {
     const auto& variable = contents.variables[v];
     const auto type = native_type(variable.type);
-    const Space shape{extents_of(variable), type.id(),
-                      fill_item(variable.name, variable.attributes, variable.type)};
+    const ArrayShape shape{extents_of(variable), type.id(),
+                           fill_item(variable.name, variable.attributes, variable.type)};
     if (setting.sources != nullptr) {
       add_variable(
           file, variable,
@@ -482,8 +359,8 @@ void build_piece_image(const std::vector<DatasetShape>& datasets, const ImageSet
     for (std::size_t i = 0; i < datasets.size(); ++i) {
       const auto& dataset = datasets[i];
       const auto type = native_type(dataset.type);
-      const Space shape{{dataset.extents.begin(), dataset.extents.begin() + dataset.num_dims},
-                        type.id()};
+      const ArrayShape shape{{dataset.extents.begin(), dataset.extents.begin() + dataset.num_dims},
+                             type.id()};
       unplaced.push_back({create_dataset(file, dataset.name, shape),
                           dataset.items().num_items() * item_bytes(dataset.type),
                           &image.data_offsets[i]});

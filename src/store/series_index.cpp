@@ -6,17 +6,17 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <set>
 #include <vector>
 
 #include <fmt/format.h>
-#include <hdf5_hl.h>
+#include <hdf5.h>
 
 #include "core/agreed_error.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
+#include "store/array_datasets.hpp"
 #include "store/attribute_values.hpp"
+#include "store/dimension_scales.hpp"
 #include "store/hdf5_handle.hpp"
 
 namespace tailrace::store {
@@ -65,14 +65,15 @@ class IndexArrays {
     for (const auto& step : list.steps) {
       files_.push_back(plain_pattern(step.merged.empty() ? step.file : step.merged));
     }
+    if (contents.scales) scales_ = &made_;
   }
   void add_list();
-  void add_groups();
-  void add_coordinates();
+  void add_axes();
   void add_variables();
+  void add_other_coordinates();
+  void finish();
 
  private:
-  hid_t add_scale(const std::string& name, Hdf5Handle dataset, const std::string& title);
   Hdf5Handle create(const std::string& name, ItemType type, const std::vector<hsize_t>& extents,
                     hid_t options, bool grows);
   Hdf5Handle creation_list(const std::string& name, ItemType type, const Attributes& attributes);
@@ -81,11 +82,11 @@ class IndexArrays {
   std::size_t steps_together(std::size_t at) const;
   void add_texts(const char* name, std::string SeriesStep::*member);
   std::size_t map_values(hid_t options, const std::string& name, ItemType type) const;
-  void add_static(const Coordinate& coordinate);
+  void attach(hid_t dataset, const std::vector<std::string>& dims,
+              const std::vector<hsize_t>& extents);
   void add_varying(const Coordinate& coordinate);
   void add_static_variable(const Variable& variable);
   void add_variable(const Variable& variable);
-  hid_t scale_of(const std::string& name, hsize_t extent);
   Attributes with_coordinates(const Variable& variable) const;
 
   hid_t file_;
@@ -93,35 +94,18 @@ class IndexArrays {
   const SeriesList& list_;
   std::string links_;
   std::vector<std::string> files_;
-  std::map<std::string, Hdf5Handle> scales_;
+  DimensionScales made_;
+  DimensionScales* scales_ = nullptr;  ///< null if the files have none
 };
 
-// A group is before what lies in it.
-void IndexArrays::add_groups() {
-  std::set<std::string> groups;
-  const auto note = [&](const std::string& path) {
-    for (auto at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
-      groups.insert(path.substr(0, at));
-    }
-  };
-  for (const auto& coordinate : contents_.coordinates) note(coordinate.name);
-  for (const auto& variable : contents_.variables) note(variable.name);
-  for (const auto& [name, attributes] : contents_.group_attributes) note(name + "/");
-  for (const auto& name : groups) {
-    const Hdf5Handle create(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "group creation list");
-    check_hdf5(H5Pset_attr_creation_order(create.id(), tracked), "set attribute order");
-    const Hdf5Handle group(H5Gcreate2(file_, name.c_str(), H5P_DEFAULT, create.id(), H5P_DEFAULT),
-                           H5Gclose, "create group " + name);
-    for (const auto& [of, attributes] : contents_.group_attributes) {
-      if (of == name) write_attributes(group.id(), attributes);
-    }
+// An axis without a coordinate gets the scale that the netCDF-4 library gives it.
+void IndexArrays::attach(hid_t dataset, const std::vector<std::string>& dims,
+                         const std::vector<hsize_t>& extents) {
+  if (scales_ == nullptr) return;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    require_scale(file_, dims[d], extents[d], *scales_);
   }
-}
-
-hid_t IndexArrays::add_scale(const std::string& name, Hdf5Handle dataset,
-                             const std::string& title) {
-  check_hdf5(H5DSset_scale(dataset.id(), title.c_str()), "scale " + name);
-  return scales_.emplace(name, std::move(dataset)).first->second.id();
+  scales_->attach(dataset, dims);
 }
 
 // What a reader finds where a file has gone missing: NaN, unless the array has a fill value.
@@ -153,20 +137,6 @@ Hdf5Handle IndexArrays::create(const std::string& name, ItemType type,
   return {
       H5Dcreate2(file_, name.c_str(), in_file.id(), space.id(), H5P_DEFAULT, options, H5P_DEFAULT),
       H5Dclose, "create dataset " + name};
-}
-
-void IndexArrays::add_static(const Coordinate& coordinate) {
-  const auto values = view_of(coordinate);
-  const auto options = creation_list(coordinate.name, values.type, coordinate.attributes);
-  auto dataset = create(coordinate.name, values.type, {static_cast<hsize_t>(values.count)},
-                        options.id(), false);
-  if (values.count > 0) {
-    const auto type = native_type(values.type);
-    check_hdf5(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data),
-               "write coordinate " + coordinate.name);
-  }
-  write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
-  if (contents_.scales) add_scale(coordinate.name, std::move(dataset), coordinate.name);
 }
 
 // Blocks of a virtual dataset along the first axis, for the steps from `first` on: one for each
@@ -287,26 +257,49 @@ void IndexArrays::add_varying(const Coordinate& coordinate) {
   map_steps(options.id(), coordinate.name, {1}, source.id(), known);
   auto dataset = create(coordinate.name, values.type, {1}, options.id(), true);
   write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
-  if (!contents_.scales) return;
+  if (scales_ == nullptr) return;
   if (coordinate.name == time_name) {
-    add_scale(time_name, std::move(dataset), time_name);
+    scales_->add(time_name, std::move(dataset), time_name);
   } else {
-    check_hdf5(H5DSattach_scale(dataset.id(), scales_.at(time_name).id(), 0), "attach time");
+    scales_->attach(dataset.id(), {time_name});
   }
 }
 
 // The axis of all others first.
-void IndexArrays::add_coordinates() {
+void IndexArrays::add_axes() {
   for (const bool time : {true, false}) {
     for (const auto& coordinate : contents_.coordinates) {
       if ((coordinate.name == time_name) != time) continue;
       if (varies_with_time(coordinate)) {
         add_varying(coordinate);
-      } else {
-        add_static(coordinate);
+      } else if (names_first_axis(coordinate)) {
+        const auto array = array_of(coordinate);
+        add_axis(write_coordinate(file_, coordinate, array), coordinate, array, scales_);
       }
     }
   }
+}
+
+// Texts without an axis, and arrays along other axes: the same in all steps.
+void IndexArrays::add_other_coordinates() {
+  for (const auto& coordinate : contents_.coordinates) {
+    const auto array = array_of(coordinate);
+    const std::vector<hsize_t> extents(array.extents.begin(), array.extents.end());
+    const bool is_other = !varies_with_time(coordinate) && !names_first_axis(coordinate);
+    if (is_other) {
+      const auto dataset = write_coordinate(file_, coordinate, array);
+      attach(dataset.id(), array.dims, extents);
+      write_coordinate_attributes(dataset.id(), coordinate, array);
+    } else if (scales_ != nullptr && !varies_with_time(coordinate)) {
+      for (std::size_t d = 0; d < array.dims.size(); ++d) {
+        require_scale(file_, array.dims[d], extents[d], *scales_);
+      }
+    }
+  }
+}
+
+void IndexArrays::finish() {
+  if (scales_ != nullptr) made_.finish();
 }
 
 std::vector<hsize_t> extents_in_step(const Variable& variable) {
@@ -325,22 +318,7 @@ void IndexArrays::add_static_variable(const Variable& variable) {
              "map " + variable.name);
   auto dataset = create(variable.name, variable.type, extents, options.id(), false);
   write_array_attributes(dataset.id(), variable.name, variable.attributes, variable.type);
-  if (contents_.scales) add_scale(variable.name, std::move(dataset), variable.name);
-}
-
-// A dimension without a coordinate is as the netCDF-4 library writes it.
-hid_t IndexArrays::scale_of(const std::string& name, hsize_t extent) {
-  const auto found = scales_.find(name);
-  if (found != scales_.end()) return found->second.id();
-  const Hdf5Handle options(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "dataset creation list");
-  check_hdf5(H5Pset_attr_creation_order(options.id(), tracked), "set attribute order");
-  const Hdf5Handle space(H5Screate_simple(1, &extent, nullptr), H5Sclose, "create a space");
-  Hdf5Handle dataset(H5Dcreate2(file_, name.c_str(), H5T_IEEE_F32BE, space.id(), H5P_DEFAULT,
-                                options.id(), H5P_DEFAULT),
-                     H5Dclose, "create dataset " + name);
-  return add_scale(
-      name, std::move(dataset),
-      fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent));
+  if (scales_ != nullptr) made_.add(variable.name, std::move(dataset), variable.name);
 }
 
 Attributes IndexArrays::with_coordinates(const Variable& variable) const {
@@ -359,11 +337,7 @@ void IndexArrays::add_variable(const Variable& variable) {
   const auto dataset = create(variable.name, variable.type, extents, options.id(), true);
   auto dims = variable.dims;
   if (!has_time) dims.insert(dims.begin(), time_name);
-  for (std::size_t d = 0; contents_.scales && d < dims.size(); ++d) {
-    check_hdf5(
-        H5DSattach_scale(dataset.id(), scale_of(dims[d], extents[d]), static_cast<unsigned>(d)),
-        "attach dimension " + dims[d]);
-  }
+  attach(dataset.id(), dims, extents);
   write_array_attributes(dataset.id(), variable.name, with_coordinates(variable), variable.type);
 }
 
@@ -384,9 +358,11 @@ void fill_index(const std::string& path, hid_t file, const FileContents& content
                 const SeriesList& list) {
   IndexArrays index(path, file, contents, list);
   index.add_list();
-  index.add_groups();
-  index.add_coordinates();
+  add_groups(file, contents);
+  index.add_axes();
   index.add_variables();
+  index.add_other_coordinates();
+  index.finish();
   Attributes attributes;
   for (const auto& attribute : contents.attributes) {
     // Those of a step.
@@ -406,7 +382,9 @@ std::string series_links_folder(const std::string& path, std::int64_t version) {
 }
 
 bool varies_with_time(const Coordinate& coordinate) {
-  return coordinate.name == time_name || view_of(coordinate).scalar;
+  if (coordinate.name == time_name) return true;
+  const auto array = array_of(coordinate);
+  return array.type && array.dims.empty();
 }
 
 Attributes with_varying(Attributes attributes, const std::vector<Coordinate>& coordinates) {

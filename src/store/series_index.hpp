@@ -55,8 +55,8 @@ struct SeriesList {
   std::int64_t version = 0;       ///< whose links are the others
 };
 
-/// Whether `coordinate` may have another value in each step: `time`, and single numbers. The others
-/// are those of the grid. Local.
+/// Whether `coordinate` may have another value in each step: `time`, and single numbers. The
+/// others, texts, too, are the same in all steps. Local.
 bool varies_with_time(const Coordinate& coordinate);
 
 /// The attributes of a variable, so that readers take the single numbers of a step for its

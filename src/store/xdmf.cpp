@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,7 @@
 #include "core/refuse_input.hpp"
 #include "core/whole_file.hpp"
 #include "store/item_convert.hpp"
+#include "store/series_index.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/xdmf.hpp"
 
@@ -47,17 +49,40 @@ struct Grid {
   std::string number;      // attributes of a DataItem: type and precision
 };
 
+/// Where a step lies.
+struct StepPlace {
+  std::string name;              // of the step
+  std::string file;              // relative to the folder of the sidecar
+  std::ptrdiff_t row = -1;       // along the first axis of the arrays of a file of several steps
+  std::ptrdiff_t num_steps = 1;  // in the file
+};
+
+/// An array of a step: the whole dataset, or a row of it.
+std::string describe_items(const Grid& grid, const StepPlace& place, const std::string& variable,
+                           const std::string& indent) {
+  const auto of_file = [&](const std::string& dimensions) {
+    return fmt::format("<DataItem Dimensions=\"{}\" {} Format=\"HDF\">{}:/{}</DataItem>\n",
+                       dimensions, grid.number, escape(place.file), escape(variable));
+  };
+  if (place.row < 0) return indent + of_file(grid.dimensions);
+  return fmt::format(
+      "{0}<DataItem ItemType=\"HyperSlab\" Dimensions=\"{1}\" {2}>\n"
+      "{0}  <DataItem Dimensions=\"3 4\" Format=\"XML\">{3} 0 0 0 1 1 1 1 1 {1}</DataItem>\n"
+      "{0}  {4}"
+      "{0}</DataItem>\n",
+      indent, grid.dimensions, grid.number, place.row,
+      of_file(fmt::format("{} {}", place.num_steps, grid.dimensions)));
+}
+
 // The components u, v, w as one vector.
-std::string describe_velocity(const Grid& grid, const std::string& file) {
+std::string describe_velocity(const Grid& grid, const StepPlace& place) {
   auto text = fmt::format(
       "        <Attribute Name=\"velocity\" AttributeType=\"Vector\" Center=\"Node\">\n"
       "          <DataItem ItemType=\"Function\" Function=\"JOIN($0 , $1 , $2)\" "
       "Dimensions=\"{} 3\">\n",
       grid.dimensions);
   for (const char* name : {"u", "v", "w"}) {
-    text +=
-        fmt::format("            <DataItem Dimensions=\"{}\" {} Format=\"HDF\">{}:/{}</DataItem>\n",
-                    grid.dimensions, grid.number, escape(file), name);
+    text += describe_items(grid, place, name, "            ");
   }
   return text + "          </DataItem>\n        </Attribute>\n";
 }
@@ -69,7 +94,7 @@ bool has_velocity(std::span<const std::string> variables) {
   });
 }
 
-std::string describe_grid(const Grid& grid, const std::string& file, double time_s,
+std::string describe_grid(const Grid& grid, const StepPlace& place, double time_s,
                           std::span<const std::string> variables) {
   auto text = fmt::format(
       "      <Grid Name=\"{}\" GridType=\"Uniform\">\n"
@@ -82,15 +107,15 @@ std::string describe_grid(const Grid& grid, const std::string& file, double time
       "          <DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" Format=\"XML\">{}"
       "</DataItem>\n"
       "        </Geometry>\n",
-      escape(fs::path(file).stem().string()), time_s, grid.dimensions, grid.spacing);
+      escape(place.name), time_s, grid.dimensions, grid.spacing);
   for (const auto& variable : variables) {
     text += fmt::format(
-        "        <Attribute Name=\"{0}\" AttributeType=\"Scalar\" Center=\"Node\">\n"
-        "          <DataItem Dimensions=\"{1}\" {2} Format=\"HDF\">{3}:/{0}</DataItem>\n"
+        "        <Attribute Name=\"{}\" AttributeType=\"Scalar\" Center=\"Node\">\n"
+        "{}"
         "        </Attribute>\n",
-        escape(variable), grid.dimensions, grid.number, escape(file));
+        escape(variable), describe_items(grid, place, variable, "          "));
   }
-  if (has_velocity(variables)) text += describe_velocity(grid, file);
+  if (has_velocity(variables)) text += describe_velocity(grid, place);
   return text + "      </Grid>\n";
 }
 
@@ -111,12 +136,33 @@ std::string number_of(ItemType type) {
   return fmt::format("NumberType=\"{}\" Precision=\"{}\"", kind, item_bytes(type));
 }
 
+/// The steps that have become a part of a file of several steps, as the index `series` says.
+std::map<fs::path, StepPlace> merged_steps(const std::string& series) {
+  std::map<fs::path, StepPlace> places;
+  if (series.empty()) return places;
+  const auto list = store::list_of_series(series);
+  if (!list) return places;
+  const auto folder = fs::absolute(series).parent_path();
+  std::map<std::string, std::ptrdiff_t> num_steps;
+  for (const auto& step : list->steps) {
+    if (step.merged.empty()) continue;
+    const auto row = num_steps[step.merged]++;
+    places[(folder / step.file).lexically_normal()] = {
+        "", (folder / step.merged).lexically_normal().string(), row};
+  }
+  for (auto& [file, place] : places) {
+    // A restart may have left the last steps of the file out of the list, not of the file.
+    place.num_steps = std::ssize(store::steps_in_file(place.file));
+  }
+  return places;
+}
+
 }  // namespace
 
 void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::string> files,
                 std::span<const double> times_s, std::span<const std::string> variables,
                 std::span<const std::ptrdiff_t> extents, std::span<const double> spacing,
-                ItemType type) {
+                ItemType type, const std::string& series) {
   run_agreed(comm.raw(), [&] {
     if (comm.rank() != 0) return;
     if (files.size() != times_s.size() || extents.size() != 3 || spacing.size() != 3) {
@@ -132,11 +178,17 @@ void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::
         "<?xml version=\"1.0\" ?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\" []>\n<Xdmf Version=\"3.0\">\n"
         "  <Domain>\n    <Grid Name=\"time series\" GridType=\"Collection\" "
         "CollectionType=\"Temporal\">\n";
-    const auto folder = fs::absolute(path).parent_path();
+    const auto folder = fs::absolute(path).lexically_normal().parent_path();
+    const auto merged = merged_steps(series);
     for (std::size_t i = 0; i < files.size(); ++i) {
-      const auto file =
-          fs::absolute(files[i]).lexically_normal().lexically_relative(folder.lexically_normal());
-      text += describe_grid(grid, file.string(), times_s[i], variables);
+      const auto own = fs::absolute(files[i]).lexically_normal();
+      const auto found = merged.find(own);
+      std::error_code ignored;
+      if (!series.empty() && found == merged.end() && !fs::exists(own, ignored)) continue;
+      auto place = found == merged.end() ? StepPlace{"", own.string()} : found->second;
+      place.name = own.stem().string();
+      place.file = fs::path(place.file).lexically_relative(folder).string();
+      text += describe_grid(grid, place, times_s[i], variables);
     }
     write_whole_file(path, text + "    </Grid>\n  </Domain>\n</Xdmf>\n");
   });

@@ -234,6 +234,40 @@ def test_verify_finds_damage_in_files_of_several_steps(tmp_path: Path) -> None:
     assert "dataset u, box" in done.stdout
 
 
+@pytest.mark.parametrize("steps_per_file", [1, 3])
+def test_texts_and_coordinates_of_several_axes_are_kept(
+    tmp_path: Path, steps_per_file: int
+) -> None:
+    """They are those of all steps; single numbers have one value for each."""
+    program = HERE / "series_kept_program.py"
+    for first, last in ((0, 5), (3, 8)):  # the second attempt continues the index
+        done = run(2, program, tmp_path, first, last, steps_per_file)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "no longer in it" not in done.stderr
+    stations, flags = ["Ems", "Weser", "Elbe \u00e4"], ["", "b", "cc", "d"]
+    files = [tmp_path / "fields.h5", *(tmp_path / "fields.h5.merged").glob("*.h5")]
+    assert (len(files) > 1) == (steps_per_file > 1)
+    for engine in ENGINES:
+        for path in files:
+            with xarray.open_dataset(path, engine=engine) as data:
+                assert data["u"].dims == ("time", "station", "x")
+                assert (data["u"][:, 0, 0].values == data["step"].values).all()
+                assert data["station"].values.tolist() == stations
+                assert data["flag"].dims == ("x",) and data["flag"].values.tolist() == flags
+                assert data["lat"].dims == ("station", "x") and data["lat"].dtype == np.float32
+                assert (data["lat"].values == np.arange(12).reshape(3, 4)).all()
+                assert data["lat"].attrs["units"] == "degrees_north"
+                assert data["level"].dims == ("kept",)
+                assert data["level"].values.tolist() == [2**60, 3]
+                assert data["run"].values[()] == "spin-up"
+                assert data["dt"].dims == ("time",) and data["dt"].dtype == np.float32
+                assert (data["dt"].values == 0.5 * data["step"].values).all()
+    with h5py.File(tmp_path / "fields.h5") as file:
+        assert file["step"][...].tolist() == list(range(8))
+        assert file["u"].dims[1][0].name == "/station" and file["flag"].dims[0][0].name == "/x"
+        assert file["station"].is_scale and file["kept"].is_scale
+
+
 def steps_in_files(folder: Path) -> list[int]:
     """The steps that files hold, under the names that they have when they are complete."""
     steps = {int(path.stem[2:]) for path in (folder / "fields").glob("*.h5")}

@@ -117,6 +117,35 @@ def test_a_run_may_merge_its_steps(run: Path) -> None:
     assert (run / "superseded/000004-000007.h5").exists()
 
 
+def test_the_sidecar_shows_merged_steps(run: Path) -> None:
+    """VTK's reader finds the numbers of all steps, in files of one and of several steps."""
+    h5py = pytest.importorskip("h5py")
+    xdmf = pytest.importorskip("vtkmodules.vtkIOXdmf2")
+    arrays = pytest.importorskip("vtkmodules.util.numpy_support")
+    settings = [*TINY, "grid.nx=18", "output.every=1", "checkpoint.at_end=true",
+                "output.series='fields.h5 steps_per_file=4'"]  # fmt: skip
+    case = CASES / "taylor_green.toml"
+    succeed(2, case, run, *settings)
+    succeed(1, case, run, *settings, "restart.file=latest", "time.end=0.24")
+    assert not (run / "fields/taylor_green_000003.h5").exists()
+    assert "fields.h5.merged/000000-000003.h5:/u" in (run / "fields.xdmf").read_text()
+    reader = xdmf.vtkXdmfReader()
+    reader.SetFileName(str(run / "fields.xdmf"))
+    reader.UpdateInformation()
+    with h5py.File(run / "fields.h5") as file:
+        times = file["time"][...]
+        assert file["step"][...].tolist() == list(range(13))
+        for step, moment in enumerate(times):
+            reader.UpdateTimeStep(moment)
+            points = reader.GetOutputDataObject(0).GetPointData()
+            assert reader.GetOutputDataObject(0).GetDimensions() == (18, 16, 16)
+            velocity = arrays.vtk_to_numpy(points.GetArray("velocity"))
+            for component, name in enumerate(("u", "v", "w")):
+                items = file[name][step].ravel()
+                assert (velocity[:, component] == items).all(), (step, name)
+                assert (arrays.vtk_to_numpy(points.GetArray(name)) == items).all(), (step, name)
+
+
 def test_a_run_without_a_series(run: Path) -> None:
     succeed(1, CASES / "taylor_green.toml", run, *TINY, "output.series=")
     assert not (run / "fields.h5").exists()
