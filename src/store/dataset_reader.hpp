@@ -54,6 +54,8 @@ class DatasetReader {
   void read(std::span<const std::ptrdiff_t> units, std::vector<std::byte>& data);
   /// Those of `units`, just read into `data`, that do not match their checksums. Local.
   std::vector<Damage> check(std::span<const std::ptrdiff_t> units, std::span<const std::byte> data);
+  /// Where a unit lies that is not as it was written. Local.
+  Damage damage_of(std::ptrdiff_t unit);
   /// Units compared with a checksum so far.
   std::ptrdiff_t checked() const { return checked_; }
 
@@ -73,7 +75,6 @@ class DatasetReader {
   void read_chunks(std::span<const Box> boxes, std::byte* data);
   void read_by_hdf5(const Box& box, std::byte* data);
   [[noreturn]] void cannot_read(const Box& box) const;
-  Damage damage_of(std::ptrdiff_t unit);
 
   ReadFile& file_;
   const FileIndex::Entry& entry_;

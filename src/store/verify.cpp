@@ -10,6 +10,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -71,6 +72,22 @@ void gather(const Comm& comm, std::vector<Damage>& damages) {
   if (std::ssize(damages) > most_damages) damages.resize(most_damages);
 }
 
+// Where a box cannot be read, one box after another, so that all of them are named.
+std::vector<Damage> damages_of(DatasetReader& reader, const FileIndex::Entry& entry,
+                               std::span<const std::ptrdiff_t> units,
+                               std::vector<std::byte>& data) {
+  const auto failure = failure_of([&] { reader.read(units, data); });
+  if (!failure) return reader.check(units, data);
+  if (failure->code() != Errc::corrupt || entry.boxes.empty()) throw Error(*failure);
+  if (units.size() == 1) return {reader.damage_of(units.front())};
+  std::vector<Damage> damages;
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const auto more = damages_of(reader, entry, units.subspan(u, 1), data);
+    damages.insert(damages.end(), more.begin(), more.end());
+  }
+  return damages;
+}
+
 // This rank's share of one dataset.
 void verify_share(ReadFile& file, const FileIndex::Entry& entry, const Comm& comm,
                   VerifiedDataset& found) {
@@ -82,14 +99,13 @@ void verify_share(ReadFile& file, const FileIndex::Entry& entry, const Comm& com
   std::vector<std::byte> data;
   for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {
     const auto share = plan.share(round, comm.rank());
-    reader.read(share, data);
-    const auto damages = reader.check(share, data);
+    const auto damages = damages_of(reader, entry, share, data);
     found.num_damages += std::ssize(damages);
     const auto room = most_damages - std::ssize(found.damages);
     const auto kept = std::min(room, std::ssize(damages));
     found.damages.insert(found.damages.end(), damages.begin(), damages.begin() + kept);
     found.checked += std::ssize(share);
-    found.bytes += std::ssize(data);
+    for (const auto unit : share) found.bytes += units.bytes(unit);
   }
   if (!entry.parts.empty() && reader.checked() < found.checked) {
     found.check = VerifiedDataset::Check::read;  // pieces without checksums
