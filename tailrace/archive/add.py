@@ -9,7 +9,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from tailrace.archive.attributes import read_attributes
 from tailrace.archive.bundle import BundleWriter, Changed
 from tailrace.archive.copies import Tell, complete, require_copies, resume, silent
 from tailrace.archive.description import describe_run, metadata_member
-from tailrace.archive.entry import FILE, FOLDER, SPARSE, SYMLINK, Entry, padded
+from tailrace.archive.entry import FILE, FOLDER, PACKED_ENDING, SPARSE, SYMLINK, Entry, padded
 from tailrace.archive.opened import Archive
 from tailrace.archive.own_sums import TABLE as SUMS
 from tailrace.archive.own_sums import damaged_variables
+from tailrace.archive.packed import LEAST_BYTES, ZSTD
 from tailrace.archive.sources import (
     Links,
     ahead,
@@ -81,6 +82,7 @@ class Order:
     copies: int
     quiet_s: float = 0.0
     dry_run: bool = False
+    compress: str = ""  # else as the first target says
 
 
 class _Packer:
@@ -92,6 +94,7 @@ class _Packer:
         self._smallest = max(place.smallest for place in places)
         self._largest = max(min(place.largest for place in places), 1)
         self._smallest = min(self._smallest, self._largest)
+        self._compress = order.compress or places[0].compress
         self._links = Links()
         self._writer: BundleWriter | None = None
         self._bundle = 0
@@ -135,6 +138,7 @@ class _Packer:
                     entry.kind = SPARSE
                 entry.xattrs = read_attributes(descriptor)
                 entry.variables = find_variables(Path(entry.path)) if entry.kind == FILE else []
+                entry.packed = ZSTD if self._is_packed(entry) else ""
                 self._add(entry, descriptor, extents)
             finally:
                 os.close(descriptor)
@@ -147,22 +151,31 @@ class _Packer:
         self, entry: Entry, source: int = -1, extents: list[tuple[int, int]] | None = None
     ) -> None:
         writer = self._writer or self._open()
+        packed = entry.packed  # the writer may decide otherwise
+        if packed:
+            self._check(entry, lambda offset, length: os.pread(source, length, offset))
         writer.add(entry, source, extents)
-        if entry.variables:
-
-            def read(offset: int, length: int) -> bytes:
-                return writer.read(entry.data + offset, length)
-
-            set_checks(entry.variables, read)
-            if any(variable.name == SUMS for variable in entry.variables):
-                for name in damaged_variables(Path(entry.path), read):
-                    self._done.damaged.append((entry.path, name))
+        if not packed:
+            self._check(entry, lambda offset, length: writer.read(entry.data + offset, length))
         self._archive.index.add(self._bundle, entry)
         self._runs += self._coming
         self._coming = []
         if entry.kind in (FILE, SPARSE):
             self._done.files += 1
             self._done.bytes += entry.size
+
+    def _is_packed(self, entry: Entry) -> bool:
+        """Say whether a file shall be compressed; its name in the bundle must be free."""
+        wanted = self._compress == ZSTD and entry.kind == FILE and entry.size >= LEAST_BYTES
+        return wanted and not os.path.lexists(entry.path + PACKED_ENDING)
+
+    def _check(self, entry: Entry, read: Callable[[int, int], bytes]) -> None:
+        """Set the checksums of variables, and compare them with the file's own."""
+        if entry.variables:
+            set_checks(entry.variables, read)
+            if any(variable.name == SUMS for variable in entry.variables):
+                for name in damaged_variables(Path(entry.path), read):
+                    self._done.damaged.append((entry.path, name))
 
     def _open(self) -> BundleWriter:
         now = datetime.datetime.now(datetime.UTC)
@@ -273,7 +286,7 @@ def _settled(descriptor: int, status: os.stat_result) -> os.stat_result:
 
 
 def _sum_line(entry: Entry) -> bytes:
-    name = os.fsencode(entry.path.lstrip("/"))
+    name = os.fsencode(entry.path.lstrip("/") + (PACKED_ENDING if entry.packed else ""))
     escaped = name.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
     mark = b"\\" if escaped != name else b""
     return mark + entry.checksum.encode() + b"  " + escaped + b"\n"

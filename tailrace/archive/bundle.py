@@ -19,15 +19,17 @@ third thread can compare what the disk has already (`ReadBack`).
 import hashlib
 import json
 import os
+import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tailrace.archive.checksum import LISTS, SHA256, Hasher, new_hasher
 from tailrace.archive.comparison import Comparison, Sums, sums_of
 from tailrace.archive.entry import FILE, SPARSE, Entry, padded
+from tailrace.archive.packed import FRAME_BYTES, LEAST_GAIN, compress
 from tailrace.archive.read_back import ReadBack
 from tailrace.errors import TailraceError
 
@@ -35,6 +37,7 @@ FOLDER = ".tailrace-bundle"
 BLOCK_BYTES = 8 << 20
 PART_BYTES = 512 << 10  # is hashed while it is in the processor's cache
 AHEAD_BYTES = 8 << 20  # of a large file
+SPOOL_BYTES = 32 << 20  # of a compressed file, in memory
 TAIL_BYTES = 2048  # header and data of end.json, two blocks of zeros
 
 
@@ -105,7 +108,7 @@ class BundleWriter:
         self._last = None
 
     def _add(self, entry: Entry, source: int, extents: list[tuple[int, int]] | None) -> None:
-        sparse_map = b""
+        sparse_map, packed = b"", None
         if entry.kind == SPARSE:
             extents = list(extents or [])
             if not extents or sum(extents[-1]) < entry.size:
@@ -115,7 +118,10 @@ class BundleWriter:
             sparse_map = sparse_map.ljust(padded(len(sparse_map)), b"\0")
             entry.stored = len(sparse_map) + sum(length for _, length in extents)
         elif entry.kind == FILE:
+            packed = self._pack(entry, source) if entry.packed else None
             extents, entry.stored = [(0, entry.size)], entry.size
+            if packed is not None:
+                entry.stored = packed.tell()
         header = entry.tar_header()
         entry.header, entry.data = self.at, self.at + len(header)
         self._write(header)
@@ -125,6 +131,10 @@ class BundleWriter:
             data = new_hasher(self._algorithm)
             data.update(sparse_map)
             self._write(sparse_map)
+            if packed is not None:
+                with packed:
+                    self._copy_packed(packed, data)
+                extents = []
             for offset, length in extents or []:
                 self._copy(source, offset, length, data)
             self._require_unchanged(entry, source)
@@ -155,6 +165,28 @@ class BundleWriter:
             data.update(part)
             self._filled += len(part)
             offset, length = offset + len(part), length - len(part)
+
+    def _pack(self, entry: Entry, source: int) -> "IO[bytes] | None":
+        """Return the compressed file, in memory unless it is large; None if it hardly shrinks."""
+        content = new_hasher(self._algorithm)
+        folder = str(self.path.parent)
+        made: IO[bytes] = tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=folder)  # noqa: SIM115
+        first = True
+        for packed in compress(_frames(entry, source, content)):
+            if first and len(packed) > (1 - LEAST_GAIN) * min(entry.size, FRAME_BYTES):
+                made.close()
+                entry.packed = ""
+                return None
+            made.write(packed)
+            first = False
+        entry.content, entry.algorithm = content.hexdigest(), self._algorithm
+        return made
+
+    def _copy_packed(self, packed: "IO[bytes]", data: Hasher) -> None:
+        packed.seek(0)
+        while part := packed.read(PART_BYTES):
+            data.update(part)
+            self._write(part)
 
     @staticmethod
     def _require_unchanged(entry: Entry, source: int) -> None:
@@ -249,6 +281,23 @@ class BundleWriter:
                 put(block)
         put(bytes(padded(size) - size))
         return at
+
+
+def _frames(entry: Entry, source: int, content: Hasher) -> Iterator[memoryview]:
+    """Yield the frames of a file that is to be compressed."""
+    block = memoryview(bytearray(min(FRAME_BYTES, entry.size)))
+    for start in range(0, entry.size, FRAME_BYTES):
+        filled, length = 0, min(FRAME_BYTES, entry.size - start)
+        while filled < length:
+            try:
+                part = os.preadv(source, [block[filled:length]], start + filled)
+            except OSError as error:
+                raise Changed(f"cannot be read: {error.strerror}") from error
+            if part == 0:
+                raise Changed("became shorter while it was read")
+            filled += part
+        content.update(block[:length])
+        yield block[:length]
 
 
 def _write_at(descriptor: int, block: memoryview, offset: int) -> None:

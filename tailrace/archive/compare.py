@@ -4,11 +4,15 @@
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tailrace.archive.bundle import TAIL_BYTES, end_of_bundle, read_end
 from tailrace.archive.comparison import Comparison, sums_of
 from tailrace.archive.entry import FILE, Entry
 from tailrace.archive.index import Bundle, Index
+from tailrace.archive.packed import Content, content_of
 from tailrace.archive.stream import Stream
 from tailrace.archive.target import Target
 from tailrace.archive.variable import Variable
@@ -82,12 +86,12 @@ def _is_end(bundle: Bundle, tail: bytes) -> bool:
 def _locate(index: Index, bundle: Bundle, target: Target, entry: Entry) -> list[Damage]:
     """Name the variables and boxes of a damaged member."""
     found = []
+    content = content_of(target, bundle.key, entry)
     for variable in index.variables(entry.id) if entry.kind == FILE else []:
         wrong = 0
         first = ""
         for row in variable.blocks:
-            raw = target.read(bundle.key, entry.data + int(row[0]), int(row[1]))
-            if zlib.crc32(raw) != int(row[3]):
+            if not _is_sound(content, row):
                 first = first or _box_of(variable, row)
                 wrong += 1
         if wrong:
@@ -99,6 +103,13 @@ def _locate(index: Index, bundle: Bundle, target: Target, entry: Entry) -> list[
         )  # fmt: skip
         found.append(Damage(entry.path, f"data of the file{variables}"))
     return found
+
+
+def _is_sound(content: Content, row: NDArray[Any]) -> bool:
+    try:
+        return zlib.crc32(content.read(int(row[0]), int(row[1]))) == int(row[3])
+    except ValueError:
+        return False
 
 
 def _box_of(variable: Variable, row: "Iterable[int]") -> str:

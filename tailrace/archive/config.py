@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.archive.checksum import BLAKE3, LISTS, best_algorithm
+from tailrace.archive.packed import ZSTD, is_installed
 from tailrace.archive.target import Target
 from tailrace.archive.targets import target_of
 from tailrace.errors import TailraceError
@@ -33,6 +34,7 @@ class Place:
     smallest: int
     largest: int
     capacity: int | None
+    compress: str = ""
 
     def open(self) -> Target:
         """Return the target itself."""
@@ -155,6 +157,15 @@ def _checksum(value: Any) -> str:
     return str(value)
 
 
+def checked_compress(value: object) -> str:
+    """Return what `compress` says; ValueError if it cannot be done."""
+    if value not in ("", "none", ZSTD):
+        raise ValueError(f"compress = {value!r}: give zstd or none")
+    if value == ZSTD and not is_installed():
+        raise ValueError("compress = 'zstd' needs the module zstandard: 'tailrace[archive]'")
+    return str(value)
+
+
 def _place(name: str, settings: dict[str, Any], path: Any) -> Place:
     window = str(settings.get("bundle", DEFAULT_WINDOW))
     least, dots, most = window.partition("..")
@@ -162,12 +173,18 @@ def _place(name: str, settings: dict[str, Any], path: Any) -> Place:
     if not 0 < smallest <= largest:
         raise ValueError(f"targets.{name}: bundle = {window!r}: write it as '100G..500G'")
     capacity = settings.get("capacity")
+    compress = checked_compress(settings.get("compress", ""))
     settings = dict(settings)
     for key in ("path", "config"):
         if settings.get("kind") != "command" and isinstance(settings.get(key), str):
             settings[key] = str(path(settings[key]))
     return Place(
-        name, settings, smallest, largest, None if capacity is None else parse_size(capacity)
+        name,
+        settings,
+        smallest,
+        largest,
+        None if capacity is None else parse_size(capacity),
+        compress,
     )
 
 

@@ -14,6 +14,9 @@ from tailrace.archive.variable import Variable
 #: Kinds of members: file, sparse file, folder, symbolic link, hard link to a member before it.
 FILE, SPARSE, FOLDER, SYMLINK, HARD_LINK = "f", "s", "d", "l", "h"
 
+#: The name of a compressed member, and its PAX records: size and checksum of the file.
+PACKED_ENDING, PACKED_SIZE, PACKED_SUM = ".zst", "TAILRACE.zstd.size", "TAILRACE.zstd."
+
 _TAR_TYPES = {
     FILE: tarfile.REGTYPE,
     SPARSE: tarfile.REGTYPE,
@@ -30,7 +33,8 @@ class Entry:
 
     `header` and `data` are offsets in the bundle; `stored` bytes lie at `data` (of a sparse file
     its map and the parts that are no holes). `checksum` is that of the stored bytes, made with
-    `algorithm`, `frame` the CRC-32 of the header and of the padding behind the data.
+    `algorithm`, `frame` the CRC-32 of the header and of the padding behind the data. `packed` says
+    how these bytes are compressed; then `content` is the checksum of the file itself.
     """
 
     path: str
@@ -53,6 +57,8 @@ class Entry:
     frame: int = 0
     algorithm: str = SHA256
     xattrs: Attributes = field(default_factory=dict)
+    packed: str = ""
+    content: str = ""
     variables: list[Variable] = field(default_factory=list)
     id: int = 0  # of the row, in the index outside
 
@@ -60,6 +66,11 @@ class Entry:
     def end(self) -> int:
         """Offset of the byte behind the padding."""
         return self.data + padded(self.stored)
+
+    @property
+    def file_checksum(self) -> str:
+        """Checksum of the file's bytes; of a sparse file that of what is stored."""
+        return self.content or self.checksum
 
     def to_json(self) -> str:
         """Return the line of the index inside the bundle."""
@@ -85,6 +96,9 @@ class Entry:
         more: dict[str, str] = to_records(self.xattrs)
         if rest or sign or seconds != info.mtime:
             more["mtime"] = f"{sign}{seconds}.{rest:09d}"
+        if self.packed:
+            info.name += PACKED_ENDING
+            more |= {PACKED_SIZE: str(self.size), PACKED_SUM + self.algorithm: self.content}
         if self.kind == HARD_LINK:
             info.linkname = self.link.lstrip("/")
         elif self.kind == SYMLINK:

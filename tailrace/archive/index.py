@@ -340,6 +340,8 @@ def _more(entry: Entry) -> str | None:
         more["algorithm"] = entry.algorithm
     if entry.xattrs:
         more["xattrs"] = entry.xattrs
+    if entry.packed:
+        more |= {"packed": entry.packed, "content": entry.content}
     return json.dumps(more) if more else None
 
 

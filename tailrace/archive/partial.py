@@ -22,6 +22,7 @@ from tailrace.archive.copies import Tell, wait_staged
 from tailrace.archive.entry import FILE, Entry
 from tailrace.archive.index import Found
 from tailrace.archive.opened import Archive
+from tailrace.archive.packed import content_of
 from tailrace.archive.plan import expected_mounts, make_plan, parse_range, sources_of
 from tailrace.archive.target import Target, TargetError
 from tailrace.archive.variable import WHOLE, Variable
@@ -44,8 +45,12 @@ class _Fetcher:
     """Reads blocks of one member from one copy, and counts the bytes."""
 
     def __init__(self, target: Target, key: str, member: Entry) -> None:
-        self._target, self._key, self._member = target, key, member
-        self.bytes_read = 0
+        self._content = content_of(target, key, member)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the bundle that were read."""
+        return self._content.bytes_read
 
     def blocks(self, name: str, rows: NDArray[np.int64]) -> Iterator[tuple[Any, bytes]]:
         """Yield each row with its bytes; neighbours are read together."""
@@ -56,8 +61,10 @@ class _Fetcher:
             while end < len(rows) and rows[end][0] == stop and stop - start < READ_BYTES:
                 stop += int(rows[end][1])
                 end += 1
-            raw = self._target.read(self._key, self._member.data + start, stop - start)
-            self.bytes_read += len(raw)
+            try:
+                raw = self._content.read(start, stop - start)
+            except ValueError as error:
+                raise Damaged(f"variable {name}: {error}") from None
             for row in rows[at:end]:
                 part = raw[int(row[0]) - start : int(row[0] + row[1]) - start]
                 if zlib.crc32(part) != int(row[3]):

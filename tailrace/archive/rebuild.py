@@ -9,17 +9,22 @@ import io
 import json
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 
 from tailrace.archive.attributes import from_records
 from tailrace.archive.bundle import FOLDER as OWN_FOLDER
 from tailrace.archive.bundle import TAIL_BYTES, read_end
+from tailrace.archive.checksum import LISTS, new_hasher
 from tailrace.archive.copies import Tell, silent, wait_staged
 from tailrace.archive.entry import (
     FILE,
     FOLDER,
     HARD_LINK,
+    PACKED_ENDING,
+    PACKED_SIZE,
+    PACKED_SUM,
     SPARSE,
     SYMLINK,
     Entry,
@@ -28,6 +33,7 @@ from tailrace.archive.entry import (
 )
 from tailrace.archive.index import FOUND, OPEN
 from tailrace.archive.opened import Archive
+from tailrace.archive.packed import ZSTD
 from tailrace.archive.target import Target, TargetError
 
 BLOCK_BYTES = 1 << 20
@@ -172,13 +178,22 @@ def _salvage(archive: Archive, target: Target, key: str, size: int, done: Rebuil
     done.members += members
 
 
+def _set_packed(entry: Entry, records: Mapping[str, str]) -> None:
+    if PACKED_SIZE in records:
+        entry.path = entry.path.removesuffix(PACKED_ENDING)
+        entry.packed, entry.size = ZSTD, int(records[PACKED_SIZE])
+        for algorithm in LISTS:
+            if content := records.get(PACKED_SUM + algorithm):
+                entry.algorithm, entry.content = algorithm, content
+
+
 def _set_sums(target: Target, key: str, entry: Entry, digest: "hashlib._Hash") -> None:
     header = target.read(key, entry.header, entry.data - entry.header)
     digest.update(header)
     entry.frame = zlib.crc32(header)
     if entry.kind not in (FILE, SPARSE):
         return
-    data, at = hashlib.sha256(), entry.data
+    data, at = new_hasher(entry.algorithm), entry.data
     while at < entry.data + entry.stored:
         block = target.read(key, at, min(BLOCK_BYTES, entry.data + entry.stored - at))
         if not block:
@@ -230,10 +245,11 @@ def _header_at(  # noqa: PLR0911
         return None
     entry = Entry("/" + info.name.strip("/"), kind, size=stored, mode=info.mode)
     entry.uid, entry.gid, entry.owner, entry.group = info.uid, info.gid, info.uname, info.gname
-    entry.mtime_ns = int(float(info.mtime) * 1e9)
     try:
+        entry.mtime_ns = int(Decimal(info.pax_headers.get("mtime", info.mtime)) * 10**9)
         entry.xattrs = from_records(info.pax_headers)
-    except ValueError:
+        _set_packed(entry, info.pax_headers)
+    except (ValueError, OverflowError, InvalidOperation):
         return None
     entry.link = "/" + info.linkname if kind == HARD_LINK else info.linkname
     entry.header, entry.data, entry.stored = at, at + header_length, stored

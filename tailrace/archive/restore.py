@@ -3,6 +3,7 @@
 
 import os
 import stat
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tailrace.archive.beneath import Beneath, set_status
-from tailrace.archive.checksum import BLAKE3, SHA256, file_checksum, new_hasher
+from tailrace.archive.checksum import BLAKE3, SHA256, Hasher, file_checksum, new_hasher
 from tailrace.archive.copies import Tell, silent, wait_staged
 from tailrace.archive.entry import FILE, FOLDER, HARD_LINK, SPARSE, SYMLINK, Entry
 from tailrace.archive.opened import Archive
+from tailrace.archive.packed import decompress
 from tailrace.archive.plan import Plan, sources_of
 from tailrace.archive.stream import Stream
 from tailrace.archive.target import TargetError
@@ -178,7 +180,7 @@ class _Restorer:
             return True
         if stat.S_ISREG(status.st_mode) and status.st_size == entry.size and entry.kind == FILE:
             with os.fdopen(self._beneath.open_to_read(name), "rb", buffering=0) as file:
-                if file_checksum(file, entry.algorithm) == entry.checksum:
+                if file_checksum(file, entry.algorithm) == entry.file_checksum:
                     self.done.kept += 1
                     return False
         if entry.kind == SPARSE and stat.S_ISREG(status.st_mode) and status.st_size == entry.size:
@@ -290,6 +292,8 @@ class _Restorer:
 def _fill(descriptor: int, entry: Entry, blocks: Any) -> bool:
     """Write the data of a member to a file; say whether it matches its checksum."""
     data = new_hasher(entry.algorithm)
+    if entry.packed:
+        return _unpack(descriptor, entry, blocks, data)
     if entry.kind == SPARSE:
         stored = _Sparse(descriptor)
         for block in blocks:
@@ -308,6 +312,30 @@ def _fill(descriptor: int, entry: Entry, blocks: Any) -> bool:
             if hashed is not None:
                 hashed.result()
     return data.hexdigest() == entry.checksum
+
+
+def _unpack(descriptor: int, entry: Entry, blocks: Any, data: Hasher) -> bool:
+    """Write what a compressed member holds."""
+    content = new_hasher(entry.algorithm)
+
+    def hashed() -> Iterator[memoryview]:
+        for block in blocks:
+            data.update(block)
+            yield block
+
+    written = 0
+    try:
+        for part in decompress(hashed()):
+            content.update(part)
+            written += len(part)
+            if written > entry.size:  # what a damaged or crafted member holds might fill the disk
+                return False
+            view = memoryview(part)
+            while view:
+                view = view[os.write(descriptor, view) :]
+    except ValueError:
+        return False
+    return (data.hexdigest(), content.hexdigest()) == (entry.checksum, entry.content)
 
 
 class _Sparse:

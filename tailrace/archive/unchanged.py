@@ -35,7 +35,7 @@ def is_archived(index: Index, entry: Entry) -> int | None:  # noqa: PLR0911
     if (
         data.kind != FILE
         or _attributes(entry) != data.xattrs
-        or _hash(entry, data.algorithm) != data.checksum
+        or _hash(entry, data.algorithm) != (data.file_checksum)
     ):
         return None
     return found.bundle

@@ -16,6 +16,7 @@ from tailrace.archive.box import parse_box
 from tailrace.archive.copies import wait_staged
 from tailrace.archive.index import Found
 from tailrace.archive.opened import Archive
+from tailrace.archive.packed import content_of
 from tailrace.archive.plan import newest_of, sources_of
 from tailrace.archive.variable import Variable
 from tailrace.errors import TailraceError
@@ -48,7 +49,7 @@ def _content(archive: Archive, found: Found) -> bytes:
     for name in sources_of(bundle, [place.name for place in archive.config.places]):
         target = archive.target(name)
         wait_staged(target, [bundle.key])
-        return target.read(bundle.key, entry.data, entry.stored)
+        return content_of(target, bundle.key, entry).read(0, entry.size)
     raise TailraceError(f"{entry.path}: no copy can be read")
 
 

@@ -60,6 +60,7 @@ def add(
     paths: Paths,
     copies: Annotated[int | None, typer.Option(help="Copies, each on another target.")] = None,
     move: Annotated[bool, typer.Option("--move", help="Remove sources once copies count.")] = False,
+    compress: Annotated[str, typer.Option(help="zstd or none; else as configured.")] = "",
     dry_run: DryRun = False,
     config: ConfigFile = None,
     as_json: Json = False,
@@ -73,10 +74,15 @@ def add(
     Example: tailrace archive add runs/r1 --copies 2
     """
     from tailrace.archive.add import Order, add as add_paths, move as move_paths  # noqa: I001, PLC0415
+    from tailrace.archive.config import checked_compress  # noqa: PLC0415
     from tailrace.archive.opened import writing  # noqa: PLC0415
 
     settings, output = _config(config), Output(as_json, quiet)
-    order = Order(_absolute(paths), copies or settings.copies, dry_run=dry_run)
+    try:
+        checked_compress(compress)
+    except ValueError as error:
+        raise TailraceError(f"--{error}", 2) from error
+    order = Order(_absolute(paths), copies or settings.copies, dry_run=dry_run, compress=compress)
     with writing(settings) as opened, output.working("archive") as tell:
         done = add_paths(opened, order, tell)
         if move and not dry_run:

@@ -17,7 +17,7 @@ KINDS = {
 }
 
 #: Settings that every kind has; the archive reads them (tailrace/archive/config.py).
-SHARED = ("kind", "bundle", "capacity")
+SHARED = ("kind", "bundle", "capacity", "compress")
 
 
 def target_of(name: str, settings: dict[str, Any]) -> Target:
