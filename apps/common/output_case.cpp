@@ -123,6 +123,7 @@ void require_output(const OutputCase& values, const Keys& keys, const Keys& usua
     }
   }
   parse_bytes(values.memory, source + ": output.memory");
+  file_hints(values, source);
   std::set<std::string> names;
   for (const auto& product : values.products) {
     if (product.name.empty() || product.name.find('/') != std::string::npos) {

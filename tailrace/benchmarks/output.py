@@ -15,9 +15,14 @@ With ``--throttle`` the files go to a slow disk in memory that is set up before 
 afterwards (root needed).
 """
 
+from collections.abc import Iterator
+
+from rich.console import Console
+
 from tailrace.benchmarks import slow_disk
 from tailrace.benchmarks.drivers import arguments, driver, parallel
 from tailrace.benchmarks.options import Options
+from tailrace.benchmarks.report import show as show_tables
 from tailrace.benchmarks.rounds import Entry, Measured
 
 SUMMARY = "what output costs a run: none, hidden, synchronous, MPI-IO; slab and pencil data"
@@ -60,7 +65,7 @@ def _slow_disk(options: Options) -> None:
     slow_disk.mount(options.folder, options.throttle, size)
 
 
-def finish(measured: Measured, _options: Options) -> None:
+def finish(measured: Measured, options: Options) -> None:
     """Name the ratio to the run without output, with and without the wait for the last file.
 
     Where a run has measured its cost, say it with its spread.
@@ -78,6 +83,7 @@ def finish(measured: Measured, _options: Options) -> None:
             None,
         )
         row["overhead"] = row.get("ratio")
+        row["folder"] = str(options.folder)
         cost, spread = row.get("cost_fraction"), row.get("cost_spread")
         if cost is not None and spread is not None:
             row["cost_within"] = f"{100 * cost:.1f} ± {100 * spread:.1f} %"
@@ -87,3 +93,25 @@ def finish(measured: Measured, _options: Options) -> None:
             row["read_mb_per_s"] = row["bytes_per_step"] / row["read_s"] / 1e6
         if base is not None:
             row["loop_overhead"] = (row["median_s"] - row["drain_s"]) / base["median_s"]
+
+
+def show(console: Console, measured: Measured) -> None:
+    """Print the tables, then what output costs in this folder, in a sentence."""
+    show_tables(console, measured)
+    for line in answers(measured):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def answers(measured: Measured) -> Iterator[str]:
+    """Yield the reader's own number for each shape: the cost of each kind of output, its range."""
+    for problem in dict.fromkeys(row["problem"] for row in measured.rows):
+        costs = []
+        for row in measured.rows:
+            if row["problem"] != problem or row["entry"] == NO_OUTPUT or "ratio" not in row:
+                continue
+            ratios = [row[key] for key in ("ratio", "ratio_min", "ratio_max")]
+            middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in ratios)
+            costs.append(f"{row['entry']} {middle} % ({low} to {high} %)")
+        if costs:
+            folder = next(row["folder"] for row in measured.rows)
+            yield f"Cost of output in {folder}, {problem}: {'; '.join(costs)} of the run time."

@@ -23,7 +23,7 @@ from tailrace.errors import TailraceError
 from tailrace.files import require_picture, require_place, write_whole
 from tailrace.launch.interrupts import ended_by_interrupts
 from tailrace.launch.machine_load import num_cores
-from tailrace.programs import find_case
+from tailrace.programs import find_case, find_case_program
 from tailrace.progress import Parts, duration
 from tailrace.runs.output_cost import COSTS_WITHIN, CostWithin, typical
 from tailrace.runs.output_modes import (
@@ -41,7 +41,7 @@ from tailrace.runs.output_modes import (
     shared_kinds,
     words_of,
 )
-from tailrace.runs.simulation import Job, check_run_dir, default_run_dir
+from tailrace.runs.simulation import Job, check_run_dir, default_run_dir, effective_case
 
 CASE = "taylor_green"
 GRID = 64
@@ -196,6 +196,16 @@ def _refuse_own_keys(settings: list[str]) -> None:
             raise TailraceError(f"--set {setting}: use {option} {value.strip()}")
 
 
+def _check_limit(job: Job, limit: str) -> None:
+    """Refuse a limit that the program does not take, before anything is run."""
+    case = find_case(job.case)
+    settings = [*job.settings, *shared_kinds(limit)[f"{SHARED}hidden"].settings]
+    try:
+        effective_case(find_case_program(case), case, job.ranks, settings)
+    except TailraceError as error:
+        raise TailraceError(f"--limit {limit}: {error}", error.status) from error
+
+
 @contextlib.contextmanager
 def _one_error(bar: Parts) -> Iterator[None]:
     """Let an error say what the run has said, too, in one line."""
@@ -281,6 +291,7 @@ def demo(
     job = Job(str(find_case(CASE)), ranks, settings=[*plan.settings(), *(settings or [])])
     job = replace(job, overwrite=overwrite)
     check_run_dir(folder, "", overwrite)
+    _check_limit(job, limit)
     typer.echo(
         f"Taylor-Green vortex, Re {REYNOLDS}, {grid}^3 points, {ranks} ranks: to "
         f"t = {plan.begin:.3g} once, then the {piece} steps to t = {end:g} {repeats} times with "

@@ -17,7 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from bench.studies.drivers import find_driver, need_driver
-from tailrace.benchmarks import BENCHES, clone, load
+from tailrace.benchmarks import BENCHES, clone, load, output
 from tailrace.benchmarks.bus_load import occupied_bus
 from tailrace.benchmarks.drivers import Command
 from tailrace.benchmarks.options import Options
@@ -259,6 +259,22 @@ def test_a_tiny_bench_of_output(tmp_path: Path) -> None:
         if "over_limit" in row:
             assert row["copy_and_write_s"] > 0 and row["limit_s"] > 0 and row["writer_cpu_s"] > 0
     assert not list((tmp_path / "files").glob("bench_raw*"))
+
+
+def test_output_says_the_readers_own_number(capsys: pytest.CaptureFixture[str]) -> None:
+    def row(entry: str, ratio: float) -> dict[str, object]:
+        ratios = {"ratio": ratio, "ratio_min": ratio - 0.02, "ratio_max": ratio + 0.03}
+        times = {"median_s": 2 * ratio, "min_s": 1.0, "max_s": 4.0, "drain_s": 0.0, "ours": True}
+        return {"problem": "128^3", "entry": entry, **ratios, **times}
+
+    rows = [row("no output", 1.0), row("tailrace, hidden", 1.04), row("MPI-IO", 1.5)]
+    measured = Measured(rows, {})
+    output.finish(measured, Options(folder=Path("/scratch")))
+    output.show(make_console(), measured)
+    assert (
+        "Cost of output in /scratch, 128^3: tailrace, hidden +4.0 % (+2.0 to +7.0 %); MPI-IO "
+        "+50.0 % (+48.0 to +53.0 %) of the run time." in capsys.readouterr().out
+    )
 
 
 @pytest.mark.skipif(

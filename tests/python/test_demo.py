@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from stand_ins import built
 from typer.testing import CliRunner, Result
 
 from tailrace.cli import app
@@ -183,6 +184,18 @@ def test_demo_ends_with_the_status_and_words_of_a_failed_run(stage: Path) -> Non
     assert done.returncode == 4
     assert "no space left" in done.stderr
     assert not (stage / "out" / "report.html").exists()
+
+
+def test_demo_refuses_a_limit_before_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built("tailrace-turbulence")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["demo", "--limit", "fast", "--run-dir", "out"])
+    assert isinstance(done.exception, TailraceError) and done.exception.status == 2
+    words = str(done.exception)
+    assert words.startswith("--limit fast: ") and "limited:200M,2ms" in words
+    assert not Path("out").exists()
 
 
 def test_demo_refuses_a_used_folder(stage: Path) -> None:
