@@ -245,9 +245,7 @@ def demo(
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds of all kinds.")] = REPEATS,
     limit: Annotated[
         str,
-        typer.Option(
-            metavar="RATE[,LATENCY]", help="Of the simulated shared file system (back end limited)."
-        ),
+        typer.Option(metavar="RATE[,LATENCY]", help="Of the simulated shared file system."),
     ] = LIMIT,
     run_dir: Annotated[
         Path | None,
@@ -270,7 +268,7 @@ def demo(
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
-    """Run a flow with each kind of output, to the disk and to a simulated shared file system.
+    """Run a flow with each kind of output, to the disk and a simulated shared one.
 
     Example: tailrace demo --grid 64 --repeats 3
     """
