@@ -37,23 +37,41 @@ class _Step:
     row: int | None
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where the bytes of a step of an array lie that is not compressed."""
+
+    file: str
+    offset: int
+
+
+# Readers of Zarr need about as long for each chunk as for reading a megabyte.
+CHUNK_BYTES = 1 << 20
+# Steps that do not follow each other in a file are copied, so that they are in one chunk.
+_COPIED_BYTES = 16 << 20
+
+
 def references(
     series: str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
     folder: str | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
 ) -> Refs:
     """Return the references of the index `series` of `Output`, and write them to `path`.
 
     They are of version 1 of Kerchunk's form and show the steps that there are now. `folder`: where
     readers find the folder of the index, such as "s3://bucket/RUN"; the default is its absolute
-    path. Raises `TailraceError` for a file that is no series, and for arrays that references cannot
+    path. Steps that are not compressed come together in chunks of at most `chunk_bytes`: those that
+    follow each other in a file of several steps; others are copied, up to 16 MiB for each array.
+    With `chunk_bytes=0`, each step is a chunk.
+    Raises `TailraceError` for a file that is no series, and for arrays that references cannot
     show: pieces of "file_per_rank", and chunks that are not compressed although others are.
     """
     index = Path(series).resolve()
     found = {}
     for last in (False, False, True):
         try:
-            found = _Series(index, folder or str(index.parent)).refs
+            found = _Series(index, folder or str(index.parent), chunk_bytes).refs
             break
         except FileNotFoundError:  # a step has just been merged: the index is a new one
             if last:
@@ -68,8 +86,8 @@ def references(
 class _Series:
     """The references of one index."""
 
-    def __init__(self, index: Path, folder: str) -> None:
-        self.index, self.folder = index, folder
+    def __init__(self, index: Path, folder: str, chunk_bytes: int) -> None:
+        self.index, self.folder, self.chunk_bytes = index, folder, chunk_bytes
         self.refs: Refs = {}
         with h5py.File(index) as file:
             if "series_version" not in file.get("tailrace", file).attrs:
@@ -98,13 +116,12 @@ class _Series:
         # Names, single numbers and coordinates are few bytes, and the index does not stay.
         if not array.is_virtual or array.ndim < 2:
             self._add_meta(name, array, array.shape, [])
-            items = np.ascontiguousarray(array[...])
             key = ".".join("0" for _ in array.shape) or "0"
-            if items.size:
-                text = base64.b64encode(items.tobytes()).decode()
-                self.refs[f"{name}/{key}"] = f"base64:{text}"
+            if array.size:
+                self.refs[f"{name}/{key}"] = _inline(_bytes_of(array))
             return
         stored: tuple[Any, Any] | None = None
+        places: list[_Place] = []
         for path, steps in groupby(enumerate(self.steps), key=lambda step: step[1].file):
             with h5py.File(self.index.parent / path) as file:
                 form = _form_of(name, file[name], array.shape[1:])
@@ -112,24 +129,60 @@ class _Series:
                     raise TailraceError(f"{path}: {name} is stored in another way than before")
                 stored = form
                 numbers = {step.row: number for number, step in steps}
-                self._add_steps(name, file[name], path, numbers)
+                if file[name].chunks is None:
+                    places += _places(file[name], path, numbers)
+                else:
+                    self._add_steps(name, file[name], path, numbers)
         chunk, filters = stored or (array.shape[1:], [])
-        self._add_meta(name, array, (1, *chunk), filters)
+        together = self._add_places(name, array, places) if places else 1
+        self._add_meta(name, array, (together, *chunk), filters)
 
     def _add_meta(
         self, name: str, array: h5py.Dataset, chunk: tuple[int, ...], filters: list[Any]
     ) -> None:
-        fill = None
+        fill: Any = None
+        dtype = array.dtype.str
+        if h5py.check_string_dtype(array.dtype) and array.dtype.kind == "O":
+            dtype, filters = "|O", [{"id": "vlen-utf8"}]
         if "_FillValue" in array.attrs:
             fill = np.ravel(array.attrs["_FillValue"])[0].item()
             if isinstance(fill, float) and not np.isfinite(fill):
                 fill = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(fill)]
         meta = {
             "zarr_format": 2, "shape": array.shape, "chunks": [max(1, n) for n in chunk],
-            "dtype": array.dtype.str, "compressor": None, "filters": filters or None,
+            "dtype": dtype, "compressor": None, "filters": filters or None,
             "fill_value": fill, "order": "C", "dimension_separator": ".",
         }  # fmt: skip
         self.refs[f"{name}/.zarray"] = json.dumps(meta)
+
+    def _add_places(self, name: str, array: h5py.Dataset, places: list[_Place]) -> int:
+        """Add the steps of an array that is not compressed; return how many are in a chunk."""
+        size = array.dtype.itemsize * int(np.prod(array.shape[1:]))
+        together = self._steps_together(size)
+        refs, copied = _blocks(places, size, together)
+        if together > 1 and copied > _COPIED_BYTES:
+            together = 1
+            refs, _ = _blocks(places, size, together)
+        for block, parts in enumerate(refs):
+            key = ".".join(map(str, (block, *[0] * (array.ndim - 1))))
+            if len(parts) == 1 and parts[0][1] == together * size:
+                place, count = parts[0]
+                self.refs[f"{name}/{key}"] = [f"{self.folder}/{place.file}", place.offset, count]
+                continue
+            data = b"".join(_read(self.index.parent / place.file, place.offset, count)
+                            for place, count in parts)  # fmt: skip
+            self.refs[f"{name}/{key}"] = _inline(data.ljust(together * size, b"\0"))
+        return together
+
+    def _steps_together(self, size: int) -> int:
+        """Return a number of steps that fits into the files of several steps, if there are any."""
+        most = max(1, self.chunk_bytes // size)
+        in_file = sum(step.row is not None and step.file == self.steps[0].file
+                      for step in self.steps)  # fmt: skip
+        if in_file == 0:
+            return min(most, len(self.steps))
+        return max(count for count in range(1, in_file + 1)
+                   if in_file % count == 0 and count <= most)  # fmt: skip
 
     def _add_steps(
         self, name: str, array: h5py.Dataset, path: str, numbers: dict[int | None, int]
@@ -138,12 +191,6 @@ class _Series:
         url = f"{self.folder}/{path}"
         has_time = None not in numbers or _dimensions(array.name[1:], array)[0] == "time"
         first = 1 if has_time else 0
-        if array.chunks is None:
-            size = array.nbytes if None in numbers else array.nbytes // array.shape[0]
-            for row, number in numbers.items():
-                key = ".".join(map(str, (number, *[0] * (array.ndim - first))))
-                self.refs[f"{name}/{key}"] = [url, array.id.get_offset() + (row or 0) * size, size]
-            return
         for c in range(array.id.get_num_chunks()):
             chunk = array.id.get_chunk_info(c)
             row = None if None in numbers else chunk.chunk_offset[0]
@@ -154,6 +201,55 @@ class _Series:
             place = [at // n for at, n in zip(chunk.chunk_offset, array.chunks, strict=True)]
             key = ".".join(map(str, (numbers[row], *place[first:])))
             self.refs[f"{name}/{key}"] = [url, chunk.byte_offset, chunk.size]
+
+
+def _places(array: h5py.Dataset, path: str, numbers: dict[int | None, int]) -> list[_Place]:
+    """Return where the rows of `numbers` lie, or all of the only step."""
+    start = array.id.get_offset()
+    size = array.nbytes // array.shape[0]
+    return [_Place(path, start + (row or 0) * size) for row in numbers]
+
+
+def _blocks(
+    places: list[_Place], size: int, together: int
+) -> tuple[list[list[tuple[_Place, int]]], int]:
+    """Return runs of bytes of each chunk of `together` steps, and how many must be copied."""
+    blocks, copied = [], 0
+    for first in range(0, len(places), together):
+        runs: list[tuple[_Place, int]] = []
+        for place in places[first : first + together]:
+            last, count = runs[-1] if runs else (place, -1)
+            if (place.file, place.offset) == (last.file, last.offset + count):
+                runs[-1] = (last, count + size)
+            else:
+                runs.append((place, size))
+        if runs[0][1] < together * size:
+            copied += sum(count for _, count in runs)
+        blocks.append(runs)
+    return blocks, copied
+
+
+def _read(path: Path, offset: int, count: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(count)
+
+
+def _inline(data: bytes) -> str:
+    return f"base64:{base64.b64encode(data).decode()}"
+
+
+def _bytes_of(array: h5py.Dataset) -> bytes:
+    """Return the items of a chunk as Zarr has them: of texts (numcodecs' "vlen-utf8") each with its
+    length before it, and their number before all."""
+    items = np.asarray(array[...])
+    if items.dtype.kind != "O":
+        return np.ascontiguousarray(items).tobytes()
+    texts = [text if isinstance(text, bytes) else str(text).encode() for text in items.ravel()]
+    parts = [len(texts).to_bytes(4, "little")]
+    for text in texts:
+        parts += [len(text).to_bytes(4, "little"), text]
+    return b"".join(parts)
 
 
 def _steps(file: h5py.File, index: Path) -> Iterator[_Step]:

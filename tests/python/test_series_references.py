@@ -8,8 +8,10 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from test_face import HERE, run
 from test_series import write
 
+import tailrace.series
 from tailrace.errors import TailraceError
 from tailrace.series import references
 
@@ -49,6 +51,51 @@ def test_references_show_what_the_index_shows(
             same(tmp_path, data)
 
 
+@pytest.mark.parametrize("steps_per_file", [1, 8])
+def test_small_steps_come_together(tmp_path: Path, steps_per_file: int) -> None:
+    """Readers need as many chunks as there are files of several steps, and one for the others."""
+    write(tmp_path, range(45), steps_per_file=steps_per_file)
+    write(tmp_path, (20, 30), attempt=1, steps_per_file=steps_per_file)  # in the middle of a file
+    file = tmp_path / "fields.json"
+    refs = references(tmp_path / "fields.h5", file)["refs"]
+    chunks = {key: value for key, value in refs.items() if key.startswith("u/") and key[2] != "."}
+    in_files = [value for value in chunks.values() if isinstance(value, list)]
+    if steps_per_file == 1:
+        assert len(chunks) == 1 and not in_files
+    else:
+        assert len(chunks) == 3 and len(in_files) == 2  # steps 16 to 19, 20 and 30 are copied
+        assert all(count == 8 * 6 * 4 * 5 * 8 for _, _, count in in_files)
+    with xarray.open_dataset(str(file), engine="kerchunk") as data:
+        assert data["step"].values.tolist() == [*range(21), 30]
+        same(tmp_path, data)
+    separate = references(tmp_path / "fields.h5", file, chunk_bytes=0)["refs"]
+    assert len([key for key in separate if key.startswith("u/") and key[2] != "."]) == 22
+    with xarray.open_dataset(str(file), engine="kerchunk") as data:
+        same(tmp_path, data)
+
+
+def test_large_steps_are_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tailrace.series, "_COPIED_BYTES", 1000)
+    write(tmp_path, range(7), steps_per_file=4)
+    file = tmp_path / "fields.json"
+    refs = references(tmp_path / "fields.h5", file)["refs"]
+    assert all(isinstance(refs[f"u/{step}.0.0.0"], list) for step in range(7))
+    with xarray.open_dataset(str(file), engine="kerchunk") as data:
+        same(tmp_path, data)
+
+
+def test_texts_are_shown(tmp_path: Path) -> None:
+    done = run(2, HERE / "series_kept_program.py", tmp_path, 0, 5, 3)
+    assert done.returncode == 0, done.stdout + done.stderr
+    references(tmp_path / "fields.h5", tmp_path / "fields.json")
+    with xarray.open_dataset(str(tmp_path / "fields.json"), engine="kerchunk") as data:
+        assert data["station"].values.tolist() == ["Ems", "Weser", "Elbe \u00e4"]
+        assert data["flag"].dims == ("x",) and data["flag"].values.tolist() == ["", "b", "cc", "d"]
+        assert str(data["run"].values[()]) == "spin-up"
+        assert (data["lat"].values == np.arange(12).reshape(3, 4)).all()
+        assert (data["u"][:, 0, 0].values == np.arange(5)).all()
+
+
 def test_the_folder_of_readers_may_be_another(tmp_path: Path) -> None:
     write(tmp_path / "run", range(6), steps_per_file=4)
     references(tmp_path / "run/fields.h5", tmp_path / "run.json", f"file://{tmp_path}/moved")
@@ -62,7 +109,8 @@ def test_virtualizarr_takes_them(tmp_path: Path) -> None:
     registry = pytest.importorskip("obspec_utils.registry")
     stores = pytest.importorskip("obstore.store")
     write(tmp_path, range(6), steps_per_file=4)
-    references(tmp_path / "fields.h5", tmp_path / "fields.json", f"file://{tmp_path}")
+    file = tmp_path / "fields.json"
+    references(tmp_path / "fields.h5", file, f"file://{tmp_path}", chunk_bytes=0)
     shown = virtualizarr.open_virtual_dataset(
         f"file://{tmp_path}/fields.json",
         registry=registry.ObjectStoreRegistry({"file://": stores.LocalStore()}),
