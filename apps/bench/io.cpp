@@ -186,6 +186,8 @@ class Round {
     std::fill(arrived_.begin(), arrived_.end(), std::byte{0});
     const double write_s = seconds([&] { method.write(data_.data()); });
     const auto write_cost = method.statistics();
+    std::optional<std::ptrdiff_t> stored;
+    if (comm_.rank() == 0) stored = method.stored_bytes();
     if (checks_) check_size(method);
     if (reads_) {
       drop_files_from_cache();
@@ -198,7 +200,7 @@ class Round {
       together(comm_, [&] { read_back(method); });
       check_data();
     }
-    print(variant, "", write_s, write_cost, method.chosen());
+    print(variant, "", write_s, write_cost, method.chosen(), stored);
   }
 
   template <class Action>
@@ -276,7 +278,8 @@ class Round {
   }
 
   void print(const WriteMethod& variant, const std::string& phase, double taken,
-             const std::optional<tailrace::FileStatistics>& cost, const std::string& chosen) const {
+             const std::optional<tailrace::FileStatistics>& cost, const std::string& chosen,
+             std::optional<std::ptrdiff_t> stored = {}) const {
     if (comm_.rank() != 0) return;
     JsonLine line;
     line.text("entry", label(variant))
@@ -287,6 +290,10 @@ class Round {
         .numbers("seconds", {taken})
         .number("bytes", static_cast<double>(pattern_.total_bytes));
     if (!chosen.empty()) line.text("chosen", plain(chosen));
+    if (stored) {
+      line.number("stored",
+                  static_cast<double>(*stored) / static_cast<double>(pattern_.total_bytes));
+    }
     if (cost) {
       line.number("opens", static_cast<double>(cost->opens))
           .number("writes", static_cast<double>(cost->writes))

@@ -2,8 +2,14 @@
 #include "io_variant.hpp"
 
 #include <cerrno>
+#include <cstdint>
+#include <filesystem>
 #include <iterator>
+#include <optional>
 #include <utility>
+
+#include "tailrace/input.hpp"
+#include "tailrace/output.hpp"
 
 namespace bench {
 
@@ -58,6 +64,45 @@ WriteMethod make_ours(const std::string& strategy, const std::string& back_end) 
           }};
 }
 
+/// A program that writes its array into compressed HDF5 files, within the call.
+class Compressed : public Method {
+ public:
+  Compressed(const Job& job, const std::string& compress) : job_(job), path_(job.path + ".h5") {
+    const auto& array = job.pattern.array;
+    if (!array || array->item_bytes != sizeof(std::uint64_t)) {
+      throw tailrace::Error(tailrace::Errc::invalid_input,
+                            "compressed output: the pattern is no array of 8-byte items");
+    }
+    layout_ = tailrace::own_box(job.comm, array->extents, array->start, array->part);
+    output_.emplace(job.comm, tailrace::OutputOptions{
+                                  .servers = "none", .hints = job.hints, .compress = compress});
+  }
+  void write(const std::byte* data) override {
+    output_->write(path_, {.variables = {variable(data)}});
+    output_->finish();
+  }
+  void read(std::byte* data) override {
+    const tailrace::Input input(job_.comm, path_);
+    input.read("u", tailrace::ItemType::uint64, *layout_, memory(), data);
+  }
+  bool is_plain_file() const override { return false; }
+  std::optional<std::ptrdiff_t> stored_bytes() override {
+    return static_cast<std::ptrdiff_t>(std::filesystem::file_size(path_));
+  }
+
+ private:
+  tailrace::Memory memory() const {
+    return tailrace::Memory::dense(layout_->boxes(job_.comm.rank()));
+  }
+  tailrace::Variable variable(const std::byte* data) const {
+    return {"u", tailrace::ItemType::uint64, {}, &*layout_, memory(), data};
+  }
+  const Job& job_;
+  std::string path_;
+  std::optional<tailrace::Layout> layout_;
+  std::optional<tailrace::Output> output_;
+};
+
 }  // namespace
 
 std::vector<WriteMethod> our_variants() {
@@ -69,6 +114,10 @@ std::vector<WriteMethod> our_variants() {
       variants.push_back(make_ours(std::string(strategy.name), std::string(back_end.name)));
     }
   }
+  const std::string compress = "deflate:1";
+  variants.push_back(
+      {"tailrace compressed, " + compress, "ours", false,
+       [compress](const Job& job) { return std::make_unique<Compressed>(job, compress); }});
   return variants;
 }
 

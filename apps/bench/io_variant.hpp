@@ -37,6 +37,8 @@ class Method {
   virtual bool is_plain_file() const { return true; }
   /// What the last operation cost, over all ranks. Collective.
   virtual std::optional<tailrace::FileStatistics> statistics() { return std::nullopt; }
+  /// Bytes of the file, where they are others than those of the data; of rank 0.
+  virtual std::optional<std::ptrdiff_t> stored_bytes() { return std::nullopt; }
   /// What an automatic choice was.
   virtual std::string chosen() const { return ""; }
 };
@@ -49,8 +51,8 @@ struct WriteMethod {
   std::function<std::unique_ptr<Method>(const Job&)> make;
 };
 
-/// Every strategy on every back end of this build. Some do not apply: their `write` throws
-/// `Errc::invalid_input`.
+/// Every strategy on every back end of this build, and compressed files of `Output`. Some do not
+/// apply: their `write` throws `Errc::invalid_input`.
 std::vector<WriteMethod> our_variants();
 /// A `pwrite` for each piece, as IOR does it; and a variant that writes wrong data, for tests.
 std::vector<WriteMethod> posix_variants();

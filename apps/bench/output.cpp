@@ -4,10 +4,11 @@
 // same amount of work, calibrated once, so whatever output takes from the processor is seen. The
 // cost of output is measured within the runs as well, of whose steps each has 16 stages. The limit
 // is a copy of the field in memory and a plain write of it to a new file, flushed: by the page
-// cache or past it, whichever is faster. With `compress`, the field is one that compresses, and two
-// more write it so: hidden, and as programs do it with HDF5 alone, gathered on rank 0 and through
-// the filters of HDF5 ("deflate" of the same level, shuffled). After each run of these two its
-// first file is read again: by all ranks, or by HDF5 on rank 0.
+// cache or past it, whichever is faster. With `compress`, the field is one that compresses, and
+// more methods write it so: hidden, once for each of the settings, and as programs do it with HDF5
+// alone, gathered on rank 0 and through the filters of HDF5 ("deflate" of the same level,
+// shuffled). After each run of these its first file is read again: by all ranks, or by HDF5 on rank
+// 0. With `fields`, the field is an array of an HDF5 file.
 
 #include <unistd.h>
 
@@ -49,10 +50,48 @@ double cpu_s_of_thread() {
 
 constexpr int num_stages = 16;  // of a step; those without output are what the others are like
 
-/// The field: `n`^3 doubles, in slabs or pencils (whole along y, split along z and x, so that a
-/// rank's part is scattered over the file in short pieces).
-Layout make_layout(const Comm& comm, std::ptrdiff_t n, const std::string& shape) {
-  const std::vector<std::ptrdiff_t> extents{n, n, n};
+using Extents = std::vector<std::ptrdiff_t>;  // along z, y, x
+
+/// An array of a file, "FILE" or "FILE:ARRAY": by default the first one of three axes.
+struct FileField {
+  FileField(const Comm& comm, const std::string& text) : file(text) {
+    const auto colon = text.rfind(':');
+    const bool is_named = colon != std::string::npos && text.find('/', colon) == std::string::npos;
+    if (is_named) file = text.substr(0, colon);
+    const tailrace::Input input(comm, file);
+    if (is_named) array = text.substr(colon + 1);
+    for (const auto& name : input.names()) {
+      if (array.empty() && input.extents(name).size() == 3) array = name;
+    }
+    if (array.empty() || input.extents(array).size() != 3) {
+      throw tailrace::Error(tailrace::Errc::invalid_input,
+                            "--fields " + text + ": expected an array of three axes");
+    }
+    extents = input.extents(array);
+  }
+  std::string file, array;
+  Extents extents;
+};
+
+std::vector<std::string> split_settings(const std::string& text) {
+  std::vector<std::string> settings;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find(';', at), text.size());
+    if (end > at) settings.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return settings;
+}
+
+/// 0 if the codec is another one than deflate.
+int deflate_level(const std::string& compress) {
+  if (!compress.starts_with("deflate")) return 0;
+  return compress.starts_with("deflate:") ? std::atoi(compress.c_str() + 8) : 1;
+}
+
+/// In slabs or pencils (whole along y, split along z and x, so that a rank's part is scattered over
+/// the file in short pieces).
+Layout make_layout(const Comm& comm, const Extents& extents, const std::string& shape) {
   if (shape == "slab") return tailrace::slabs(extents, 0, comm.num_ranks());
   int grid[2] = {0, 0};
   MPI_Dims_create(comm.num_ranks(), 2, grid);
@@ -80,22 +119,25 @@ struct WriteMethod {
   OutputStatistics before = {};   ///< of the first run, when buffers are made
   OutputStatistics counted = {};  ///< calls, as far as the method does not count them
   OutputCost cost = OutputCost();
+  std::string compress = {};
+  double of_repacked = 0;  ///< stored bytes over those of the same items through HDF5's filters
 };
 
 class Bench {
  public:
   Bench(const Comm& comm, const bench::Arguments& args)
       : comm_(comm),
-        n_(args.number("n", 256)),
+        source_(source_of(comm, args.text("fields", ""))),
+        extents_(source_ ? source_->extents : Extents(3, args.number("n", 256))),
         steps_(args.number("steps", 4)),
         folder_(args.text("folder", ".")),
         shape_(args.text("shape", "slab")),
-        layout_(make_layout(comm, n_, shape_)),
+        layout_(make_layout(comm, extents_, shape_)),
         boxes_(layout_.boxes(comm.rank())),
         memory_(tailrace::Memory::dense(boxes_)),
         field_(static_cast<std::size_t>(memory_.num_items)),
         copy_(field_.size()),
-        compress_(args.text("compress", "")),
+        compress_(split_settings(args.text("compress", ""))),
         raw_(raw_path(), own_bytes()),
         work_(comm.raw(), {.seconds = args.real("compute-s", 0.7),
                            .sleeps = args.text("compute", "work") == "sleep",
@@ -106,9 +148,12 @@ class Bench {
     add_ours("tailrace, synchronous", "none", args);
     variants_.push_back({"MPI-IO, collective", false, [this](int step) { write_mpi_io(step); }});
     if (compress_.empty()) return;
-    add_ours("tailrace, hidden, " + compress_, "hidden", args, compress_);
-    variants_.back().read = [this] { read_ours(); };
-    if (deflate_level() < 1) return;
+    for (const auto& compress : compress_) {
+      add_ours("tailrace, hidden, " + compress, "hidden", args, compress);
+      variants_.back().read = [this] { read_ours(); };
+      variants_.back().compress = compress;
+    }
+    if (level() < 1) return;
     variants_.push_back({"HDF5's filters, rank 0", false, [this](int step) { write_hdf5(step); }});
     variants_.back().read = [this] { read_hdf5(); };
 #ifdef H5_HAVE_PARALLEL
@@ -120,7 +165,7 @@ class Bench {
   void measure(int repeats) {
     for (auto& variant : variants_) {
       run(variant, 1);  // buffers are made at the first use
-      if (!compress_.empty() && variant.name.ends_with(compress_)) note_chunk();
+      if (!variant.compress.empty()) note_chunk(variant);
       variant.before = statistics(variant);
       variant.cost = OutputCost();
       variant.cost.begin_step({variant.before});
@@ -139,14 +184,14 @@ class Bench {
   }
 
   void print(const std::string& compute) const {
-    const double bytes = static_cast<double>(n_ * n_ * n_) * sizeof(double);
+    const double bytes = static_cast<double>(num_items()) * sizeof(double);
     for (const auto& variant : variants_) {
       const Work work = work_of(variant);
       const auto cost = cost_of(variant);
       if (comm_.rank() != 0) continue;
       bench::JsonLine line;
       line.text("entry", variant.name)
-          .text("problem", shape_ + " data, " + std::to_string(n_) + "^3 double, " +
+          .text("problem", shape_ + " data, " + describe_field() + ", " +
                                std::to_string(comm_.num_ranks()) + " ranks, " +
                                std::to_string(steps_) + " steps, compute: " + compute)
           .flag("ours", variant.ours)
@@ -170,6 +215,7 @@ class Bench {
         line.number("writer_cpu_s", hdf5_cpu_s_ / static_cast<double>(variant.counted.steps))
             .number("stored", hdf5_bytes_ / bytes);
       }
+      if (variant.of_repacked > 0) line.number("of_repacked", variant.of_repacked);
       if (!variant.reading.empty()) line.number("read_s", bench::median(variant.reading));
       line.print();
     }
@@ -183,6 +229,17 @@ class Bench {
     double written_bytes = 0;        ///< by all of them
   };
 
+  static std::optional<FileField> source_of(const Comm& comm, const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    return FileField(comm, text);
+  }
+  std::ptrdiff_t num_items() const { return extents_[0] * extents_[1] * extents_[2]; }
+  std::string describe_field() const {
+    if (!source_) return std::to_string(extents_[0]) + "^3 double";
+    const auto name = source_->file.substr(source_->file.rfind('/') + 1);
+    return name + ":" + source_->array + ", " + std::to_string(extents_[0]) + "x" +
+           std::to_string(extents_[1]) + "x" + std::to_string(extents_[2]) + " double";
+  }
   std::ptrdiff_t own_bytes() const { return std::ssize(field_) * std::ptrdiff_t{sizeof(double)}; }
 
   std::string raw_path() const { return folder_ + "/bench_raw_" + std::to_string(comm_.rank()); }
@@ -243,8 +300,14 @@ class Bench {
     return folder_ + "/bench_" + shape_ + "_" + std::to_string(step) + ".h5";
   }
 
-  /// Noise; or, if it is to be compressed, waves of many lengths with the digits of a float.
+  /// That of a file; else noise; or, if it is to be compressed, waves of many lengths with the
+  /// digits of a float.
   void fill_field() {
+    if (source_) {
+      const tailrace::Input input(comm_, source_->file);
+      input.read(source_->array, tailrace::ItemType::float64, layout_, memory_, field_.data());
+      return;
+    }
     std::size_t at = 0;
     for (const auto& box : boxes_) {
       for (std::ptrdiff_t i = 0; i < box.num_items(); ++i, ++at) {
@@ -257,7 +320,7 @@ class Bench {
         const double x = static_cast<double>(box.start[2] + i % box.extents[2]);
         double value = 0;
         for (int m = 1; m <= 8; ++m) {  // across the axes, so that no row is like another
-          const double turn = 6.283185307179586 * m / static_cast<double>(n_);
+          const double turn = 6.283185307179586 * m / static_cast<double>(extents_[0]);
           value += std::sin(turn * (m * x + (m + 1) * y - (2 * m - 1) * z) + m) / m;
         }
         field_[at] = static_cast<double>(static_cast<float>(value));
@@ -265,35 +328,52 @@ class Bench {
     }
   }
 
-  /// 0 if the codec is another one.
-  int deflate_level() const {
-    if (!compress_.starts_with("deflate")) return 0;
-    return compress_.starts_with("deflate:") ? std::atoi(compress_.c_str() + 8) : 1;
-  }
+  int level() const { return deflate_level(compress_.front()); }
 
   /// HDF5's filters get chunks of the shape that ours had.
-  void note_chunk() {
-    if (comm_.rank() == 0) read_chunk();
-    MPI_Bcast(chunk_.data(), 3 * int{sizeof(hsize_t)}, MPI_BYTE, 0, comm_.raw());
+  void note_chunk(WriteMethod& variant) {
+    const bool is_first = variant.compress == compress_.front();
+    auto chunk = chunk_;
+    if (comm_.rank() == 0) repack(variant, chunk);
+    MPI_Bcast(chunk.data(), 3 * int{sizeof(hsize_t)}, MPI_BYTE, 0, comm_.raw());
+    if (is_first) chunk_ = chunk;
   }
-  void read_chunk() {
+  /// Writes the items of the file once more, through the filters of HDF5, as h5repack does it.
+  void repack(WriteMethod& variant, std::array<hsize_t, 3>& chunk) {
+    read_.resize(static_cast<std::size_t>(num_items()));
     const hid_t file = H5Fopen(path(0).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
     const hid_t dataset = H5Dopen2(file, "u", H5P_DEFAULT);
     const hid_t create = H5Dget_create_plist(dataset);
-    if (H5Pget_layout(create) == H5D_CHUNKED) H5Pget_chunk(create, 3, chunk_.data());
+    const bool is_chunked = H5Pget_layout(create) == H5D_CHUNKED;
+    if (is_chunked) H5Pget_chunk(create, 3, chunk.data());
     H5Pclose(create);
+    const int its_level = deflate_level(variant.compress);
+    const bool reads =
+        is_chunked && its_level > 0 &&
+        H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read_.data()) >= 0;
+    const auto stored = static_cast<double>(H5Dget_storage_size(dataset));
     H5Dclose(dataset);
     H5Fclose(file);
+    if (!reads) return;
+    const auto name = folder_ + "/bench_repacked.h5";
+    const hid_t copy = H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t repacked = make_filtered(copy, chunk, its_level);
+    H5Dwrite(repacked, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read_.data());
+    H5Fflush(copy, H5F_SCOPE_LOCAL);
+    variant.of_repacked = stored / static_cast<double>(H5Dget_storage_size(repacked));
+    H5Dclose(repacked);
+    H5Fclose(copy);
+    ::unlink(name.c_str());
   }
 
-  hid_t make_filtered(hid_t file) const {
-    const auto extent = static_cast<hsize_t>(n_);
-    const hsize_t extents[3] = {extent, extent, extent};
-    const hid_t space = H5Screate_simple(3, extents, nullptr);
+  hid_t make_filtered(hid_t file) const { return make_filtered(file, chunk_, level()); }
+  hid_t make_filtered(hid_t file, const std::array<hsize_t, 3>& chunk, int its_level) const {
+    const std::vector<hsize_t> extents(extents_.begin(), extents_.end());
+    const hid_t space = H5Screate_simple(3, extents.data(), nullptr);
     const hid_t create = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(create, 3, chunk_.data());
+    H5Pset_chunk(create, 3, chunk.data());
     H5Pset_shuffle(create);
-    H5Pset_deflate(create, static_cast<unsigned>(deflate_level()));
+    H5Pset_deflate(create, static_cast<unsigned>(its_level));
     const hid_t dataset =
         H5Dcreate2(file, "u", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, create, H5P_DEFAULT);
     H5Pclose(create);
@@ -361,7 +441,7 @@ class Bench {
 
   void read_hdf5() {
     if (comm_.rank() != 0) return;
-    read_.resize(static_cast<std::size_t>(n_ * n_ * n_));
+    read_.resize(static_cast<std::size_t>(num_items()));
     const hid_t file = H5Fopen(path(0).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
     const hid_t dataset = H5Dopen2(file, "u", H5P_DEFAULT);
     H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read_.data());
@@ -390,8 +470,9 @@ class Bench {
         for (std::ptrdiff_t row = 0; row < box.extents[0] * box.extents[1]; ++row) {
           const auto z = box.start[0] + row / box.extents[1];
           const auto y = box.start[1] + row % box.extents[1];
-          std::copy_n(from, box.extents[2],
-                      &whole[static_cast<std::size_t>((z * n_ + y) * n_ + box.start[2])]);
+          std::copy_n(
+              from, box.extents[2],
+              &whole[static_cast<std::size_t>((z * extents_[1] + y) * extents_[2] + box.start[2])]);
           from += box.extents[2];
         }
       }
@@ -429,8 +510,8 @@ class Bench {
     MPI_File file = MPI_FILE_NULL;
     tailrace::check_mpi(MPI_File_open(comm_.raw(), path(step).c_str(),
                                       MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file));
-    const int n = tailrace::to_int(n_);
-    const int extents[3] = {n, n, n};
+    int extents[3] = {0, 0, 0};
+    for (std::size_t d = 0; d < 3; ++d) extents[d] = tailrace::to_int(extents_[d]);
     int part[3] = {0, 0, 0};
     int start[3] = {0, 0, 0};
     for (std::size_t d = 0; d < 3 && !boxes_.empty(); ++d) {
@@ -485,14 +566,15 @@ class Bench {
   }
 
   const Comm& comm_;
-  std::ptrdiff_t n_;
+  std::optional<FileField> source_;
+  Extents extents_;
   int steps_;
   std::string folder_, shape_;
   Layout layout_;
   std::vector<tailrace::Box> boxes_;
   tailrace::Memory memory_;
   std::vector<double> field_, copy_, read_;
-  std::string compress_;
+  std::vector<std::string> compress_;
   double hdf5_cpu_s_ = 0, hdf5_bytes_ = 0;
   std::array<hsize_t, 3> chunk_{1, 1, 1};
   bench::Limit raw_;

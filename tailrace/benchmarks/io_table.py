@@ -15,6 +15,7 @@ SPEEDS = {  # field of a row -> heading and format
     "mb_per_s_median": ("MB/s", "{:.0f}"),
     "of_peer": ("x best MPI-IO/HDF5", "{:.2f}"),
     "of_limit": ("of limit", "{:.2f}"),
+    "stored": ("stored", "{:.2f}"),
     "opens": ("opens", "{:.0f}"),
     "writes": ("writes", "{:.0f}"),
     "reads": ("reads", "{:.0f}"),

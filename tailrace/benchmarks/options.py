@@ -54,7 +54,8 @@ class Options:
     folder: Path = Path("bench-output")  # where files are written
     cache: Path = Path("build/bench-cache")  # planning records of other libraries
     throttle: str = ""  # bytes per second of a slowed disk; "" = the disk as it is
-    compress: str = ""  # how files of `output` are compressed, e.g. "deflate:1"
+    compress: str = ""  # how files of `output` are compressed, "deflate:1;deflate:1 digits=3"
+    field_file: str = ""  # where the field of `output` comes from, "FILE:ARRAY"; "": made up
     steps: int = 4
     compute_s: float = 0.7
     compute: str = "work"  # or "sleep"

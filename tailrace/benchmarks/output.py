@@ -8,22 +8,23 @@ faster; both are measured between the runs.
 
 With ``--compress`` the field is one that compresses, and more methods take part: hidden output that
 compresses it, and HDF5's own filters, gathered on rank 0 or collectively by all ranks (if HDF5 is a
-parallel one). `stored` is the size of the file compared with that of the field. The first two read
-their first file again: `Input` on all ranks, HDF5 on rank 0.
+parallel one). `stored` is the size of the file compared with that of the field, `of_repacked` that
+of its chunks compared with the same items through HDF5's filters (as h5repack does it) in chunks of
+the same shape. The first two read their first file again: `Input` on all ranks, HDF5 on rank 0.
+With ``--fields`` the field is an array of an HDF5 file, as float64.
 
 With ``--throttle`` the files go to a slow disk in memory that is set up before and removed
 afterwards (root needed).
 """
 
-from collections.abc import Iterator
-
-from rich.console import Console
+from pathlib import Path
 
 from tailrace.benchmarks import slow_disk
 from tailrace.benchmarks.drivers import arguments, driver, parallel
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.report import show as show_tables
 from tailrace.benchmarks.rounds import Entry, Measured
+from tailrace.errors import TailraceError
 
 SUMMARY = "what output costs a run: none, hidden, synchronous, MPI-IO; slab and pencil data"
 SHAPES = {"slab": [2], "pencil": [4]}
@@ -39,8 +40,9 @@ def entries(options: Options) -> list[Entry]:
         _slow_disk(options)
     else:
         options.folder.mkdir(parents=True, exist_ok=True)
+    source = _source(options)
     found = []
-    for n in options.sizes or [256]:
+    for n in [0] if source else options.sizes or [256]:
         for shape, usual in SHAPES.items():
             for ranks in options.ranks or usual:
                 words = first + arguments(
@@ -51,10 +53,24 @@ def entries(options: Options) -> list[Entry]:
                     compute_s=options.compute_s,
                     folder=options.folder.resolve(),
                     compress=options.compress,
+                    **source,
                 )
                 name = f"{shape} data, {ranks} ranks"
                 found.append(Entry("run", name, True, parallel(ranks, program, words)))
     return found
+
+
+def _source(options: Options) -> dict[str, str]:
+    """Return the driver's option that names the array of a file, whose folder is made absolute."""
+    if not options.field_file:
+        return {}
+    if options.sizes:
+        raise TailraceError("--points and --fields: the array has its own size", status=2)
+    text = options.field_file
+    file, colon, array = (text, "", "") if Path(text).exists() else text.rpartition(":")
+    if not Path(file).is_file():
+        raise TailraceError(f"--fields {text}: there is no file {file or text}", status=2)
+    return {"fields": f"{Path(file).resolve()}{colon}{array}"}
 
 
 def _slow_disk(options: Options) -> None:

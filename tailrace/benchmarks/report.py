@@ -32,6 +32,7 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "drain_s": ("drain [s]", "{:.3f}"),
     "cost_within": ("cost within", "{}"),
     "stored": ("stored", "{:.3f}"),
+    "of_repacked": ("x h5repack", "{:.3f}"),
     "core_mb_per_s": ("MB/s of a core", "{:.0f}"),
     "read_mb_per_s": ("reads MB/s", "{:.0f}"),
     "overhead": ("x no output", "{:.3f}"),

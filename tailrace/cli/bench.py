@@ -148,7 +148,12 @@ def output(
     steps: Steps = 4,
     compute_s: ComputeS = 0.7,
     compute: ComputeOption = Compute.work,
-    compress: Annotated[str, option("Also write compressed, as deflate:1.", metavar="TEXT")] = "",
+    compress: Annotated[
+        str, option("Also write compressed: deflate:1;deflate:1 digits=3.", metavar="TEXT")
+    ] = "",
+    fields: Annotated[
+        str, option("Write an array of three axes of an HDF5 file.", metavar="FILE:ARRAY")
+    ] = "",
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
@@ -166,6 +171,7 @@ def output(
         compute_s=compute_s,
         compute=compute.value,
         compress=compress,
+        field_file=fields,
     )
     measure_bench("output", options, json)
 

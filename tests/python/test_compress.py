@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compressed files, read by programs that know nothing of Tailrace (docs/files.md)."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
+from stand_ins import is_built
 from test_face import HERE, run
+from typer.testing import CliRunner
+
+from tailrace.cli import app
 
 xarray = pytest.importorskip("xarray")
 netCDF4 = pytest.importorskip("netCDF4")
@@ -91,3 +97,33 @@ def test_rounding_keeps_its_promise(tmp_path: Path, digits: int) -> None:
 def test_a_wrong_text_is_refused(tmp_path: Path) -> None:
     done = run(2, HERE / "compress_program.py", tmp_path / "u.h5", "hidden", "deflate:12")
     assert done.returncode != 0 and "1 to 9" in done.stderr
+
+
+def record(folder: Path, *words: str) -> list[dict[str, Any]]:
+    """The rows of `tailrace bench output` of one round."""
+    line = ["bench", "output", "-n", "1", "--rounds", "1", "--steps", "1", "--compute-s", "0.01",
+            "--compute", "sleep", "--folder", str(folder / "files"),
+            "--json", str(folder / "rows.json"), *words]  # fmt: skip
+    result = CliRunner().invoke(app, line)
+    assert result.exit_code == 0, result.output
+    rows: list[dict[str, Any]] = json.loads((folder / "rows.json").read_text())["rows"]
+    return rows
+
+
+@pytest.mark.skipif(not is_built("tailrace-bench"), reason="tailrace-bench is not built")
+def test_the_bench_writes_fields_of_files(tmp_path: Path) -> None:
+    """The size of the chunks is that of h5repack, of an array that is no cube."""
+    field = tmp_path / "field.h5"
+    with h5py.File(field, "w") as file:
+        file["other"] = np.zeros(5)
+        file["u"] = U
+    rows = record(tmp_path, "--fields", f"{field}:u", "--compress", "deflate:1;deflate:6 digits=3")
+    found = {row["entry"]: row for row in rows if row["problem"].startswith("slab")}
+    exact = found["tailrace, hidden, deflate:1"]
+    rounded = found["tailrace, hidden, deflate:6 digits=3"]
+    assert exact["bytes_per_step"] == U.nbytes
+    assert "field.h5:u, 40x36x50 double" in exact["problem"]
+    assert 0.9 < exact["of_repacked"] < 1.02 and 0.9 < rounded["of_repacked"] < 1.02
+    assert rounded["stored"] < 0.6 * exact["stored"]
+    result = CliRunner().invoke(app, ["bench", "output", "--fields", "no.h5:u"])
+    assert result.exit_code != 0 and "there is no file no.h5" in str(result.exception)
