@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stand_ins import built
 from test_compress import write as write_compressed
 from test_series import write as write_series
-from test_whole import built, tailrace
+from test_whole import tailrace
 
 from tailrace.cli.verify import DAMAGED
 from tailrace.programs import find_program

@@ -115,7 +115,7 @@ void ChunkCodec::look_at(std::span<std::byte> items) {
   if (turn) store::shuffle_bytes(items, item, shuffled.data());
   const std::span<const std::byte> all = turn ? std::span<const std::byte>(shuffled) : items;
   const auto part_bytes = all.size() / (turn ? item : 1);
-  constexpr std::size_t share = 8;
+  constexpr std::size_t share = 2;
   const auto count = std::min(part_bytes, std::max<std::size_t>(part_bytes / share, 4096));
   std::vector<std::byte> sample;
   for (auto at = (part_bytes - count) / 2; at + count <= all.size(); at += part_bytes) {

@@ -195,7 +195,7 @@ bool compress_suits(const Compressor& compressor, std::span<const std::byte> sam
 #else
   const auto least = compressor.compress_smaller(sample, out, 1);
 #endif
-  return 100 * compressor.compress(sample, out, 1) <= 103 * least;
+  return 1000 * compressor.compress(sample, out, 1) <= 1015 * least;
 }
 
 void require_codec(std::string_view name) {
