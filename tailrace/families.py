@@ -211,13 +211,13 @@ def load_library(choice: Choice) -> None:
         return
     try:
         ctypes.CDLL(choice.library)
-        if forwarder := _forwarder(choice):
+        if forwarder := forwarder_of(choice):
             ctypes.CDLL(str(forwarder / choice.family.libraries[0]))
     except OSError as error:
         raise TailraceError(f"the MPI library {choice.library} cannot be loaded: {error}") from None
 
 
-def _forwarder(choice: Choice) -> Path | None:
+def forwarder_of(choice: Choice) -> Path | None:
     """Return the folder of our library that has the name that our files ask for, and that only asks
     for the MPI library by the name that it has here; None if it is not needed.
     """
@@ -233,7 +233,7 @@ def prepare_programs(choice: Choice) -> None:
 
     They look in the folder where packages of Python put it, and where the system looks.
     """
-    folder = _forwarder(choice)
+    folder = forwarder_of(choice)
     library = Path(choice.library) if choice.library else None
     if folder is None and library and library.is_absolute():
         usual = (PACKAGE.parents[2], *map(Path, ("/lib", "/usr/lib", "/lib64", "/usr/lib64")))

@@ -8,7 +8,15 @@ from typing import Any
 
 import tailrace
 from tailrace.errors import TailraceError
-from tailrace.families import FAMILIES, ROOT, choose_for_programs, installed
+from tailrace.families import (
+    FAMILIES,
+    ROOT,
+    Choice,
+    choose_for_programs,
+    find_library,
+    forwarder_of,
+    installed,
+)
 
 # What a program links, by language.
 LIBRARIES = {
@@ -50,7 +58,16 @@ def compiler_flags(prefix: Path) -> list[str]:
 def linker_flags(prefix: Path, language: str) -> list[str]:
     """Return what links a program, which then finds the libraries where they are now."""
     lib = prefix / "lib"
-    return [f"-L{lib}", f"-Wl,-rpath,{lib}", *(f"-l{name}" for name in LIBRARIES[language])]
+    flags = [f"-L{lib}", f"-Wl,-rpath,{lib}", *(f"-l{name}" for name in LIBRARIES[language])]
+    if prefix.parent != ROOT:
+        return flags
+    # The libraries of a wheel ask for MPI's by a name that need not be the one of the compiler's.
+    flags.append("-Wl,--unresolved-symbols=ignore-in-shared-libs")
+    family = FAMILIES[prefix.name]
+    if forwarder := forwarder_of(Choice(family, "", find_library(family))):
+        library = forwarder / family.libraries[0]
+        flags += ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{forwarder}"]
+    return flags
 
 
 def describe(tables: list[dict[str, Any]]) -> dict[str, Any]:

@@ -175,7 +175,17 @@ def pack(families: list[str]) -> list[Path]:
     (linux,) = (work / "linux").glob("*.whl")
     paths = [STAGE / family / "lib" for family in families]
     os.environ["AUDITWHEEL_LD_LIBRARY_PATH"] = ":".join(map(str, paths))
-    run(BIN / "auditwheel", "repair", "--exclude", "libmpi*", "-w", work / "repaired", linux)
+    run(
+        BIN / "auditwheel",
+        "repair",
+        "-z",
+        "1",
+        "--exclude",
+        "libmpi*",
+        "-w",
+        work / "repaired",
+        linux,
+    )
     (repaired,) = (work / "repaired").glob("*.whl")
     shutil.rmtree(tree)
     run(BIN / "wheel", "unpack", "-d", work, repaired)

@@ -57,9 +57,10 @@ def by_tailrace(path):
 def by_h5py(path):
     with h5py.File(path, "w") as file:
         file["u"] = np.full((4, 6), 3.0)
-        file["y"] = np.arange(4.0)
-        file["y"].make_scale("y")
-        file["u"].dims[0].attach_scale(file["y"])
+        for axis, (name, size) in enumerate((("y", 4), ("x", 6))):
+            file[name] = np.arange(float(size))
+            file[name].make_scale(name)
+            file["u"].dims[axis].attach_scale(file[name])
 def by_netcdf(path):
     with netCDF4.Dataset(path, "w") as file:
         file.createDimension("y", 4), file.createDimension("x", 6)

@@ -32,10 +32,22 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_flags_of_a_family_of_a_wheel(wheel: Path) -> None:
     lib = wheel / "mpich/lib"
     assert printed("config", "--cflags", "--mpi", "mpich") == f"-I{wheel}/mpich/include"
-    assert printed("config", "--libs", "--mpi", "mpich") == f"-L{lib} -Wl,-rpath,{lib} -ltailrace"
+    words = printed("config", "--libs", "--mpi", "mpich").split()
+    assert words[:3] == [f"-L{lib}", f"-Wl,-rpath,{lib}", "-ltailrace"]
     assert printed("config", "--cmake-dir", "--mpi", "mpich") == f"{lib}/cmake/tailrace"
     words = printed("config", "--libs", "--language", "c++", "--mpi", "mpich").split()
-    assert words[2:] == [f"-ltailrace_{name}" for name in ("servers", "io", "fft", "move")]
+    assert words[2:6] == [f"-ltailrace_{name}" for name in ("servers", "io", "fft", "move")]
+
+
+def test_programs_find_debians_mpich(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forwarder = wheel / "mpich/lib/debian/libmpi.so.12"
+    forwarder.parent.mkdir(parents=True)
+    forwarder.touch()
+    monkeypatch.setattr(installation, "find_library", lambda _: "libmpi.so.12")
+    assert str(forwarder) not in printed("config", "--libs", "--mpi", "mpich")
+    monkeypatch.setattr(installation, "find_library", lambda _: "libmpich.so.12")
+    words = printed("config", "--libs", "--mpi", "mpich").split()
+    assert str(forwarder) in words and f"-Wl,-rpath,{forwarder.parent}" in words
 
 
 def test_flags_of_the_family_in_use(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
