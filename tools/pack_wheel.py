@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +22,7 @@ BIN = WORK / "tools" / "bin"
 SOURCES = ROOT / "packaging" / "wheel"
 MPICH_HEADERS = "/usr/include/x86_64-linux-gnu/mpich"
 SHIPPED_APPS = ("turbulence",)
+OF_MPI = re.compile(r"lib(mpi|pmi|fabric|uc[pst]|open-(rte|pal))[\w+-]*\.so")
 HEADER_LIBRARIES = ("nlohmann-json3-dev",)  # compiled in, with their packages' licences
 
 
@@ -150,6 +152,18 @@ def put_licences(wheel: Path) -> None:
     shutil.copy(ROOT / "build/deps/ducc0/LICENSE", folder / "ducc0.txt")
 
 
+def check(wheel: Path) -> None:
+    """Exit if a wheel holds a part of an MPI library, which would be a second one in a process, or
+    if an index would refuse it.
+    """
+    names = zipfile.ZipFile(wheel).namelist()
+    own = ("lib/debian/libmpi.so.12", "lib/alone/libmpi.so.12")
+    foreign = [name for name in names if OF_MPI.match(Path(name).name) and not name.endswith(own)]
+    if foreign:
+        sys.exit(f"tailrace: {wheel.name} holds parts of an MPI library: {', '.join(foreign)}")
+    run(BIN / "twine", "check", "--strict", wheel)
+
+
 def pack(families: list[str]) -> list[Path]:
     """Return the wheels that were made, in dist/."""
     os.environ.setdefault("SOURCE_DATE_EPOCH", run("git", "log", "-1", "--format=%ct").strip())
@@ -198,4 +212,7 @@ def pack(families: list[str]) -> list[Path]:
     for old in dist.glob("tailrace-*.whl"):
         old.unlink()
     run(BIN / "wheel", "pack", "-d", dist, tree)
-    return sorted(dist.glob("tailrace-*.whl"))
+    wheels = sorted(dist.glob("tailrace-*.whl"))
+    for wheel in wheels:
+        check(wheel)
+    return wheels
