@@ -78,7 +78,8 @@ configure_package_config_file(
   tailraceConfig.cmake
   INSTALL_DESTINATION ${tailrace_package_dir}
 )
-write_basic_package_version_file(tailraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+# A project that asks for 0.1 gets 0.2, whose headers accept the names of 0.1.
+write_basic_package_version_file(tailraceConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(
   FILES ${PROJECT_BINARY_DIR}/tailraceConfig.cmake ${PROJECT_BINARY_DIR}/tailraceConfigVersion.cmake
   DESTINATION ${tailrace_package_dir}
