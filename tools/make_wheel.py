@@ -37,8 +37,7 @@ COMPILERS = {
     "mpich": ("mpicc.mpich", "mpicxx.mpich", "libmpich-dev"),
     "abi": (str(TOOLS / "bin/mpicc_abi"), str(TOOLS / "bin/mpicxx_abi"), "PyPI's mpich"),
 }
-# The libraries put before MPI are built for all families at once.
-PRODUCTS = {"openmpi": "library;command;apps;plugins"}
+PRODUCTS = "library;command;apps"
 TARGETS = ["all", "_core"]
 OPTIONS = {
     "CMAKE_BUILD_TYPE": "Release",
@@ -103,7 +102,7 @@ def check_machine(families: list[str]) -> None:
         sys.exit(f"tailrace: a wheel needs {', '.join(missing)}")
 
 
-def build(family: str, jobs: int) -> None:
+def build(family: str, products: str, jobs: int) -> None:
     """Configure, build and install one family."""
     folder = ROOT / "build" / f"wheel-{family}"
     log = WORK / f"{family}.log"
@@ -114,7 +113,7 @@ def build(family: str, jobs: int) -> None:
         "MPI_C_COMPILER": str(shutil.which(cc)),
         "MPI_CXX_COMPILER": str(shutil.which(cxx)),
         "Python_EXECUTABLE": str(TOOLS / "bin/python"),
-        "TAILRACE_PRODUCTS": PRODUCTS.get(family, "library;command;apps"),
+        "TAILRACE_PRODUCTS": products,
     }
     print(f"tailrace: building for {family} in {folder} (log: {log})", flush=True)
     defines = [f"-D{name}={value}" for name, value in options.items()]
@@ -141,7 +140,8 @@ def main() -> None:
     make_tools()
     check_machine(families)
     for family in families:
-        build(family, given.jobs)
+        # The libraries put before MPI are built for all families at once.
+        build(family, PRODUCTS + ";plugins" * (family == families[0]), given.jobs)
     for wheel in pack_wheel.pack(families):
         print(f"tailrace: {wheel.relative_to(ROOT)}, {wheel.stat().st_size / 1e6:.1f} MB")
 
