@@ -95,7 +95,9 @@ def test_builds_that_make_no_program(here: Path, command: str, message: str) -> 
 def test_a_build_must_write_the_program(here: Path) -> None:
     with Builds(BUILD, "./app"):
         pass
-    with pytest.raises(TailraceError, match=r"did not write \./app; expected .* anew each time"):
+    with pytest.raises(
+        TailraceError, match=r"did not write \./app; expected .* from scratch each time"
+    ):
         Builds("true", "./app")
     with Builds(BUILD, "./app") as builds:
         (here / "libx.so").touch()
@@ -251,7 +253,7 @@ AGAIN = "rank 1 of 2: sum 2.50\nrank 0 of 2: sum 1.25e+00\nelapsed 3.3 s\nseed 1
         (("1.25e+00", "nan"), "prints nan instead of", 0),
         (("rank 1 of 2", "rank 1 of 3"), "prints 3 instead of 2", 0),
         (("tiny 2e-17\n", ""), "prints 0 times instead of 1: tiny #", 0),
-        (("tiny 2e-17\n", "tiny 2e-17\nwarning: 3\n"), "a line that was not there: warning: #", 0),
+        (("tiny 2e-17\n", "tiny 2e-17\nwarning: 3\n"), "an additional line: warning: #", 0),
     ],
 )
 def test_results_of_two_builds(change: tuple[str, str], wrong: str, differing: int) -> None:

@@ -210,7 +210,7 @@ def test_text_fits_a_screen_and_data_has_all() -> None:
     assert "unbound" in text and "fix  mpirun --bind-to core" in text
     data = as_data(launch, found)
     assert data["findings"][0]["id"] == "unbound" and data["nodes"][0]["allowed"]["1"] == "0-3"
-    assert "Nothing was found" in as_text(launch, [], "app")
+    assert "No problem was found" in as_text(launch, [], "app")
 
 
 def test_ranks_that_sleep_are_not_said_to_have_busy_threads() -> None:

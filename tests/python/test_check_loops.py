@@ -61,7 +61,7 @@ def test_samples_count_to_the_loop_before() -> None:
         "  a.c:5  42 %  vectorised",
     ]
     assert "no remarks" in lines_of([], samples)[0] and "no samples" in lines_of(loops, {})[0]
-    assert "in libraries or elsewhere" in lines_of([Loop("c.c", 1, True)], samples)[0]
+    assert "libraries or other code do" in lines_of([Loop("c.c", 1, True)], samples)[0]
 
 
 # Computes for a given time of the processor, so that samples are had on any machine.

@@ -83,7 +83,10 @@ def test_a_link_that_leads_elsewhere_is_replaced(tmp_path: Path) -> None:
 
 def test_no_place_for_a_link_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    for cache, why in ((tmp_path / "another one", "a colon, too"), (tmp_path / "file", "exists")):
+    for cache, why in (
+        (tmp_path / "another one", "also has a blank or a colon"),
+        (tmp_path / "file", "exists"),
+    ):
         monkeypatch.setenv("TAILRACE_CACHE", str(cache))
         with pytest.raises(TailraceError, match=f"{why}.*TAILRACE_CACHE"):
             loadable(tmp_path / "two words" / "lib.so")
