@@ -123,7 +123,7 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ),
         ("huge pages", {"files": {THP: "[always]"}}, "'always'"),
         ("malloc", {}, ["MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=536870912"]),
-        ("malloc", {"environment": {"MALLOC_MMAP_MAX_": "1"}}, "already has one"),
+        ("malloc", {"environment": {"MALLOC_MMAP_MAX_": "1"}}, "is set"),
         ("allocators", {}, "none is installed"),
         (
             "allocators",
