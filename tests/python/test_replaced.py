@@ -202,7 +202,7 @@ def test_the_link_to_a_folder_of_libraries_replaces_links_only(
     link = tmp_path / "lib-0"
     make(link)
     before = link.stat()
-    with pytest.raises(FileExistsError, match="no link of Tailrace"):
+    with pytest.raises(FileExistsError, match="not a link of Tailrace"):
         loadable._make_link(link, tmp_path)
     assert (link.stat().st_ino, link.stat().st_mode) == (before.st_ino, before.st_mode)
     assert [entry.name for entry in tmp_path.iterdir()] == ["lib-0"]
