@@ -145,13 +145,17 @@ def make_environment(trial: Trial, wheel: Path, *packages: str) -> None:
 
 
 def put_launcher(trial: Trial, launcher: str) -> bool:
-    """Link the system's launcher under the usual names; tell whether it is here."""
+    """Have the usual names start the system's launcher, which finds its other programs beside
+    itself; tell whether it is here.
+    """
     found = shutil.which(launcher)
     if found is None:
         print(f"  there is no {launcher} here")
         return False
     for name in ("mpirun", "mpiexec"):
-        (trial.folder / "tools" / name).symlink_to(found)
+        script = trial.folder / "tools" / name
+        script.write_text(f'#!/bin/sh\nexec {found} "$@"\n')
+        script.chmod(0o755)
     return True
 
 
