@@ -563,8 +563,9 @@ class Output:
     server process; one node only) or "auto" ("hidden"). For ranks that only serve see
     `Session`. `strategy`, `writers`, `hints`: docs/files.md. `when_full`: "wait", "drop",
     "thin", "lower" or "spill"; `on_failure`: "stop", "proceed" or "continue" (the same);
-    `products`: docs/servers.md. `series`: an HDF5 file that shows all steps along an axis `time`
-    (docs/files.md); "FILE steps_per_file=N" merges steps. Collective, blocking.
+    `products`: docs/servers.md. `series`: an HDF5 file or a Zarr store that shows all steps
+    along an axis `time` (docs/files.md); "FILE steps_per_file=N" merges steps of HDF5.
+    Collective, blocking.
 
     `functions`: what the stage "call name=NAME" of products calls: function(step, parts) changes
     part.data[...], a NumPy array, and returns nothing. `tasks`: what "tasks name=NAME count=N"

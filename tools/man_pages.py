@@ -101,7 +101,7 @@ def synopsis(path: tuple[str, ...], command: Any) -> str:
     return " ".join(words)
 
 
-def page(path: tuple[str, ...], command: Any, summaries: dict[str, str], version: str) -> str:
+def page(path: tuple[str, ...], command: Any, summaries: dict[str, str]) -> str:
     """Return the manual page of a command."""
     name = "-".join(path)
     description, examples = paragraphs(inspect.cleandoc(command.help or ""))
@@ -112,7 +112,7 @@ def page(path: tuple[str, ...], command: Any, summaries: dict[str, str], version
     lines = [
         '.\\" SPDX-License-Identifier: BSD-3-Clause',
         '.\\" Written by tools/man_pages.py from the help texts.',
-        f'.TH "{name.upper()}" "1" "" "Tailrace {version}" "Tailrace"',
+        f'.TH "{name.upper()}" "1" "" "Tailrace" "Tailrace"',
         ".SH NAME",
         f"{roff(name)} \\- {roff(summary.rstrip('.'))}",
         ".SH SYNOPSIS",
@@ -154,11 +154,10 @@ def pages() -> dict[str, str]:
     """Return the text of each page by its file name."""
     from typer.main import get_command  # noqa: PLC0415
 
-    import tailrace  # noqa: PLC0415
     from tailrace.cli import COMMANDS, app  # noqa: PLC0415
 
     return {
-        "-".join(path) + ".1": page(path, command, COMMANDS, tailrace.__version__)
+        "-".join(path) + ".1": page(path, command, COMMANDS)
         for path, command in walk(get_command(app), ("tailrace",))
     }
 
