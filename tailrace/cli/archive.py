@@ -34,7 +34,9 @@ _before: ContextVar[Path | None] = ContextVar("config", default=None)
 
 
 @archive.callback()
-def _options(config: ConfigFile = None) -> None:
+def _options(
+    config: Annotated[Path | None, typer.Option("--config", hidden=True)] = None,
+) -> None:
     _before.set(config)
 
 

@@ -177,11 +177,11 @@ def check_sessions(folder: Path, bin_dir: str, program: str) -> None:
         done = tailrace([*words, "-n", "2", "--", program], folder, bin_dir)
         require(done.returncode == 0, f"{words}", done)
         require(done.stdout.count("a session") == 2, f"{words}: output", done)
-        told = [line for line in done.stderr.splitlines() if "MPI_Session_init) alone" in line]
+        told = [line for line in done.stderr.splitlines() if "(MPI_Session_init)" in line]
         several = 2 if "collectives" in words else 1  # it naps, too
         require(len(told) == several, f"{words}: the reason, once", done)
     done = tailrace(["doctor", "-n", "2", "--", program], folder, bin_dir)
-    require("MPI_Session_init) alone" in done.stderr and done.returncode == 1, "check", done)
+    require("(MPI_Session_init)" in done.stderr and done.returncode == 1, "check", done)
 
 
 def check_folders(folder: Path, bin_dir: str, program: str) -> None:
