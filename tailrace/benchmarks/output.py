@@ -17,7 +17,10 @@ With ``--throttle`` the files go to a slow disk in memory that is set up before 
 afterwards (root needed).
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+
+from rich.console import Console
 
 from tailrace.benchmarks import slow_disk
 from tailrace.benchmarks.drivers import arguments, driver, parallel
