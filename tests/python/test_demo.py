@@ -43,7 +43,7 @@ def test_demo_interleaves_all_kinds_and_reports(
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert (
-        "Output to a shared file system, simulated (back_end = limited:32M,2ms): hidden +10.0 % "
+        "Output to a shared file system, simulated (back_end = limited:200M,2ms): hidden +10.0 % "
         "(+10.0 to +10.0 %) run time, synchronous +100.0 % (+100.0 to +100.0 %)" in lines
     )
     rows = [line.split("│")[1:-1] for line in lines if "│" in line]
@@ -58,11 +58,11 @@ def test_demo_interleaves_all_kinds_and_reports(
     assert summary["times_s"]["none"] == 2.0 and summary["times_s"]["shared synchronous"] == 4.0
     assert AGAIN not in summary["times_s"]
     assert summary["times_all_s"]["synchronous"] == [3.0, 3.0, 3.0]
-    assert (summary["times_limit"], summary["times_others"]) == ("32M,2ms", [])
+    assert (summary["times_limit"], summary["times_others"]) == ("200M,2ms", [])
     page = (stage / "out" / "report.html").read_text()
     first = page.index("+10.0 %")
     assert first < page.index("cost of hidden output to a shared file system (simulated) (+10.0")
-    for text in ("+100.0 %", "+5.0 %", "+50.0 %", "limited:32M,2ms", "Noise: equal runs differ"):
+    for text in ("+100.0 %", "+5.0 %", "+50.0 %", "limited:200M,2ms", "Noise: equal runs differ"):
         assert text in page
     assert not list((stage / "out" / "other").glob("*/fields"))
     folders = [path.name for path in sorted((stage / "out" / "other").iterdir())]
@@ -72,7 +72,7 @@ def test_demo_interleaves_all_kinds_and_reports(
         words = json.loads((stage / name / "arguments-0.json").read_text())
         assert "restart.file=out/checkpoint_000001.h5" in words
         assert "time.end=1.0" in words
-    assert 'output.hints=["back_end=limited:32M,2ms"]' in json.loads(
+    assert 'output.hints=["back_end=limited:200M,2ms"]' in json.loads(
         (stage / "out" / "arguments-0.json").read_text()
     )
 
