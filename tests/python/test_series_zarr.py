@@ -119,6 +119,14 @@ def test_the_run_folder_may_be_moved(tmp_path: Path) -> None:
     check(tmp_path / "copied", {0: 0, 1: 0, 2: 0})
 
 
+def test_steps_whose_store_is_gone_are_left_out(tmp_path: Path) -> None:
+    write_whole(tmp_path, range(6))
+    for step in (0, 3):
+        shutil.rmtree(tmp_path / f"fields/u_{step:06d}.zarr")
+    write_whole(tmp_path, (6, 7))
+    check(tmp_path, dict.fromkeys((1, 2, 4, 5, 6, 7), 0))
+
+
 def test_steps_of_another_encoding_are_refused(tmp_path: Path) -> None:
     write_whole(tmp_path, (0, 1))
     done = write(tmp_path, (2,), compress="deflate:1")

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -136,17 +137,32 @@ std::optional<ZarrSeriesHead> head_of(const std::string& path) {
 
 // ---- the steps ----
 
-/// The stores of all steps, absolute names, up to the first that is gone or has no name yet.
+/// The stores that the links lead to, by their numbers, absolute names; without those that are gone
+/// or have no name yet. Throws `Errc::io`.
+std::map<std::int64_t, std::string> linked_stores(const std::string& path) {
+  std::map<std::int64_t, std::string> stores;
+  const auto folder = steps_folder(path);
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const auto name = entry->path().filename().string();
+    std::int64_t number = -1;
+    const auto* last = name.data() + name.size();
+    if (std::from_chars(name.data(), last, number).ptr != last || number < 0) continue;
+    std::error_code no_link;
+    const auto text = std::filesystem::read_symlink(entry->path(), no_link).string();
+    if (no_link || !store::leads_to_file(entry->path().string() + "/" + metadata_name)) continue;
+    stores[number] = store::target_of(folder, text);
+  }
+  if (failed && failed.value() != ENOENT) fail_io("read", folder, failed.value());
+  return stores;
+}
+
+/// The stores of all steps, in their order.
 std::vector<std::string> stores_of(const std::string& path) {
   std::vector<std::string> stores;
-  const auto folder = steps_folder(path);
-  while (true) {
-    const auto link = fmt::format("{}/{}", folder, stores.size());
-    std::error_code failed;
-    const auto text = std::filesystem::read_symlink(link, failed).string();
-    if (failed || !store::leads_to_file(link + "/" + metadata_name)) return stores;
-    stores.push_back(store::target_of(folder, text));
-  }
+  for (const auto& [number, store] : linked_stores(path)) stores.push_back(store);
+  return stores;
 }
 
 /// A number of a step, from its store: in the file "c", or in "c/0" if it has an axis.
@@ -440,8 +456,11 @@ void ZarrSeries::load() {
   auto head = head_of(path_);
   if (!head) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
   head_ = std::move(*head);
+  const auto linked = linked_stores(path_);
   stores_ = stores_of(path_);
-  if (failed_) write_series(path_, head_, stores_);
+  // Somebody has removed the store of a step.
+  const bool has_gap = !linked.empty() && linked.rbegin()->first + 1 != std::ssize(linked);
+  if (failed_ || has_gap) write_series(path_, head_, stores_);
   failed_ = false;
   values_.clear();
   const auto first = stores_.size() - stores_.size() % numbers_in_chunk;
