@@ -17,8 +17,8 @@ struct Box {
   Index start{};    ///< global index of the first item along each axis
   Index extents{};  ///< items along each axis
 
-  /// Number of items; 0 if any extent is 0, 1 for a box without axes. The largest number that there
-  /// is stands for more.
+  /// Number of items: 0 if any extent is 0, 1 for a box without axes. A product that overflows
+  /// gives the largest std::ptrdiff_t.
   std::ptrdiff_t num_items() const;
   bool empty() const { return num_items() == 0; }
   /// "[0:4, 3:7]"
@@ -29,8 +29,9 @@ struct Box {
 /// The box of items that `a` and `b` share (extents 0 if none). Local.
 Box intersect(const Box& a, const Box& b);
 
-/// The part of `num_items` that the `part`-th of `num_parts` gets: the first `num_items %
-/// num_parts` parts get one item more. The one place where uneven splits are decided.
+/// A half-open range of items. `split_evenly` returns range `part` of `num_parts` of `num_items`
+/// items: the first `num_items % num_parts` parts have one item more. All uneven splits use it.
+/// Local.
 struct Range {
   std::ptrdiff_t start = 0;
   std::ptrdiff_t count = 0;
@@ -39,7 +40,7 @@ struct Range {
 };
 Range split_evenly(std::ptrdiff_t num_items, std::ptrdiff_t num_parts, std::ptrdiff_t part);
 
-/// The part that holds `item` under `split_evenly`.
+/// The part that contains `item` under `split_evenly`. Local.
 std::ptrdiff_t part_of(std::ptrdiff_t num_items, std::ptrdiff_t num_parts, std::ptrdiff_t item);
 
 }  // namespace tailrace

@@ -26,15 +26,15 @@ class Comm {
   ~Comm() = default;
   /// The ranks of the same `color`, ordered by `key`, then rank. Collective, blocking.
   Comm split(int color, int key = 0) const;
-  /// The same ranks, for messages of another object. Both have `node()` in common, so one thread
-  /// uses both. Collective, blocking.
+  /// A duplicate for another object's messages. Both share one `node()`, so they must be used by
+  /// the same thread. Collective, blocking.
   Comm duplicate() const;
-  /// The ranks that share this rank's node (memory); TAILRACE_RANKS_PER_NODE makes nodes smaller,
-  /// see `NodeMap`. The first call makes it; later calls, also those of duplicates, return the same
-  /// communicator. Objects that send messages while others are under way duplicate it. Collective,
+  /// The ranks that share this rank's node (memory); TAILRACE_RANKS_PER_NODE makes nodes smaller
+  /// (see `NodeMap`). The first call creates it; later calls, also on duplicates, return the same
+  /// communicator. An object whose messages may overlap with another's duplicates it. Collective,
   /// blocking.
   Comm node() const;
-  /// The same, whatever TAILRACE_RANKS_PER_NODE says. Collective, blocking.
+  /// The same, but ignores TAILRACE_RANKS_PER_NODE. Collective, blocking.
   Comm whole_node() const;
 
   int rank() const { return rank_; }
@@ -52,14 +52,16 @@ class Comm {
   int num_ranks_ = 1;
 };
 
-/// The text that `root` has, on all ranks; of any length. Collective over `comm`, blocking.
+/// Returns the text of rank `root` on all ranks; it may have any length. Collective over `comm`,
+/// blocking.
 std::string broadcast_text(MPI_Comm comm, std::string text, int root = 0);
 
 /// How the ranks of `comm` wait for each other, in a sentence: "16 ranks on 2 cores: ...".
 /// Collective, blocking.
 std::string describe_waiting(const Comm& comm);
 
-/// `value` as MPI's int count. Throws `Errc::invalid_input` if it does not fit. Local.
+/// Converts `value` to an int count for MPI. Throws `Errc::invalid_input` if it does not fit.
+/// Local.
 int to_int(std::ptrdiff_t value);
 
 }  // namespace tailrace

@@ -12,7 +12,7 @@ namespace tailrace {
 /// Kinds of failure, the same in every language.
 enum class Errc {
   invalid_input,  ///< a value given by the user is wrong; the message says what would be right
-  io,             ///< a file operation failed; `sys_errno()` tells why
+  io,             ///< a file operation failed; `sys_errno()` gives the reason
   mpi,            ///< an MPI call failed
   corrupt,        ///< data read back does not match its checksum or its format
   internal        ///< a defect of this library
@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
   int sys_errno_;
 };
 
-/// Throws `Error(Errc::mpi)` with MPI's own text unless `status` is MPI_SUCCESS. Local.
+/// Throws `Error(Errc::mpi)` with MPI's error text unless `status` is MPI_SUCCESS. Local.
 void check_mpi(int status, std::source_location where = std::source_location::current());
 
 /// Throws the same `Error(Errc::invalid_input, text)` on every rank of `comm` if `ok` is false on
@@ -40,8 +40,8 @@ void check_mpi(int status, std::source_location where = std::source_location::cu
 void require_all(MPI_Comm comm, bool ok, const std::string& text);
 
 /// Makes the ranks of `comm` agree on failure: if `failure` is not null on any rank, every rank
-/// throws an `Error` with the code, errno and message of the lowest failing rank (its rank is put
-/// in front of the message when there is more than one rank). Collective, blocking.
+/// throws an `Error` with the code, errno and message of the lowest failing rank (the message
+/// begins with its rank if there is more than one rank). Collective, blocking.
 void agree(MPI_Comm comm, const Error* failure);
 
 /// Runs `action` on this rank and then `agree`s on its outcome; `action` must make no MPI call.

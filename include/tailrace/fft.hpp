@@ -23,38 +23,38 @@ namespace tailrace::fft {
 
 enum class Kind { real_to_complex, complex_to_complex };
 
-/// Index order of a rank's spectral array, the last fastest. `ky_kz_kx` writes and reads memory in
+/// Index order of a rank's spectral array, the last index fastest. `ky_kz_kx` accesses memory in
 /// longer runs.
 enum class ModeOrder { ky_kz_kx, kz_ky_kx };
 
-/// What a parallel 3D transform does. Arrays have index order (z, y, x), x fastest.
+/// Definition of a parallel 3D transform. Arrays have index order (z, y, x), x fastest.
 struct Problem {
   Kind kind = Kind::real_to_complex;
   std::array<std::ptrdiff_t, 3> extents{};  ///< grid points (nz, ny, nx)
   /// Largest |k| kept along each axis (z, y, x); -1 keeps all modes of that axis. Modes beyond it
-  /// are neither transformed further nor moved (forward), and taken as zero (backward).
+  /// are not transformed or moved (forward), and are taken as zero (backward).
   std::array<std::ptrdiff_t, 3> cutoff{-1, -1, -1};
   /// Ranks along z and y of the physical array (x is whole); {0, 0} chooses. {P, 1} is a slab grid:
-  /// one exchange instead of two, taken on one node while there are planes enough. On several nodes
-  /// the first of two exchanges stays on a node where that can be (`choose_process_grid`).
+  /// one exchange instead of two, chosen on one node while there are enough planes. On several
+  /// nodes the first of two exchanges stays inside nodes where possible (`choose_process_grid`).
   std::array<int, 2> grid{0, 0};
   int max_fields = 1;  ///< largest number of fields in one call
   ModeOrder mode_order = ModeOrder::ky_kz_kx;
-  double scale = 1;  ///< what forward multiplies modes by: 1 / points normalises
+  double scale = 1;  ///< factor of modes in forward; 1 / points normalises
 };
 
 struct Options {
   std::string kernel = "auto";  ///< 1D kernel library, see kernels(); "auto" measures
-  /// Exchange method, see exchange_methods(); "auto" is what measures best, for each of the two
-  /// exchanges (in rows of the grid between x and y, in columns between y and z) by itself.
+  /// Exchange method, see exchange_methods(); "auto" takes the fastest measured, separately for
+  /// each of the two exchanges (in rows of the grid between x and y, in columns between y and z).
   std::string method = "auto";
   int threads = 1;         ///< OpenMP threads in this rank
   int chunks = 0;          ///< pieces of a fused exchange that may overlap; 0 chooses
   Trace* trace = nullptr;  ///< not owned; spans of compute, transfer and wait
-  std::string row_method;  ///< of the exchange in rows; "" as `method`
-  /// How blocks and fields are written, see store_kinds(); "auto" is what measures best.
+  std::string row_method;  ///< method of the exchange in rows; "": `method`
+  /// How blocks and fields are written, see store_kinds(); "auto" takes the fastest measured.
   std::string stores = "auto";
-  /// How blocks, modes and fields are read, see read_kinds(); "auto" is what measures best.
+  /// How blocks, modes and fields are read, see read_kinds(); "auto" takes the fastest measured.
   std::string reads = "auto";
 };
 
@@ -76,9 +76,10 @@ struct Modes {
   }
 };
 
-/// The shell of a mode whose wave number is `multiple` times the width of a shell: shell s holds
-/// s - 1/2 <= multiple < s + 1/2. In boxes that are not cubes modes lie exactly on an edge, and
-/// round-off would decide; hence what is within 1e-9 of an edge (of itself) counts as on it. Local.
+/// The shell of a mode whose wave number is `multiple` times the width of a shell: shell s holds s
+/// - 1/2 <= multiple < s + 1/2. In boxes that are not cubes, modes may lie exactly on an edge,
+/// where round-off would decide; so modes within a relative distance of 1e-9 count as on the edge.
+/// Local.
 inline std::size_t shell_of_wave(double multiple) {
   constexpr double slack = 1e-9;
   return static_cast<std::size_t>(multiple * (1 + slack) + 0.5);
@@ -86,7 +87,7 @@ inline std::size_t shell_of_wave(double multiple) {
 
 /// A parallel 3D Fourier transform. forward: sum over points of u exp(-i k x), times
 /// `Problem::scale`; backward: sum over modes of u exp(+i k x); backward(forward(u)) = nx ny nz u
-/// where the scale is 1.
+/// if the scale is 1.
 template <class Real>
 class Transform {
  public:
@@ -94,10 +95,11 @@ class Transform {
   template <class Item>
   using FieldList = std::initializer_list<std::span<Item>>;
 
-  /// Plans; measures kernels if asked to. Collective, blocking. Throws `Errc::invalid_input` on all
-  /// ranks: extents < 1, a cut-off beyond n/2, a grid that does not multiply to the number of
-  /// ranks, an unknown or absent kernel or method, arguments that differ between ranks (but
-  /// `threads` and `trace` may). Errors of calls are treated as those of an `Exchange`.
+  /// Plans the transform; measures kernels if requested. Collective, blocking. Throws
+  /// `Errc::invalid_input` on all ranks for extents < 1, a cut-off beyond n/2, a grid whose product
+  /// is not the number of ranks, an unknown or unavailable kernel or method, or arguments that
+  /// differ between ranks (`threads` and `trace` may). Errors in calls are handled as in
+  /// `Exchange`.
   Transform(const Comm& comm, const Problem& problem, const Options& options = {});
   ~Transform();
   Transform(Transform&&) noexcept;
@@ -106,18 +108,18 @@ class Transform {
   /// (x fastest). Real items for r2c, complex ones for c2c.
   const Layout& physical_layout() const;
   Box physical_box() const;
-  /// Layout of the kept modes in global order (kz, ky, kx), and how this rank's array [ky][kz][kx]
-  /// lies in memory. Along each axis the modes run 0, 1, ..., cutoff, -cutoff, ..., -1.
+  /// Layout of the kept modes in global order (kz, ky, kx), and the memory layout of this rank's
+  /// array [ky][kz][kx]. Along each axis the modes run 0, 1, ..., cutoff, -cutoff, ..., -1.
   const Layout& spectral_layout() const;
   Memory spectral_memory() const;
   const Modes& modes() const;
   /// Extents of the kept modes (kz, ky, kx).
   std::array<std::ptrdiff_t, 3> spectral_extents() const;
 
-  /// `field` (physical) to `modes` (spectral), or back: vectors, arrays or spans. In and out do not
-  /// overlap, inputs are kept. Throws `Errc::invalid_input`, as errors of calls are thrown, if an
-  /// array has another size than this rank's part, or the transform is of the other kind.
-  /// Collective, blocking.
+  /// Transforms `field` (physical) to `modes` (spectral), or back: vectors, arrays or spans. Input
+  /// and output must not overlap; inputs are kept. Throws `Errc::invalid_input` (as `Exchange`
+  /// does) if the size of an array is not that of this rank's part, or the transform is of the
+  /// other kind. Collective, blocking.
   void forward(std::span<const Real> field, std::span<Complex> modes) { forward({field}, {modes}); }
   void backward(std::span<const Complex> modes, std::span<Real> field) {
     backward({modes}, {field});
@@ -129,30 +131,30 @@ class Transform {
     backward({modes}, {field});
   }
   /// The same for several fields: `forward({u, v}, {u_hat, v_hat})`. The exchange of one field
-  /// overlaps the transforms of the next where the method allows. Collective, blocking.
+  /// overlaps the transforms of the next if the method permits. Collective, blocking.
   void forward(FieldList<const Real> fields, FieldList<Complex> modes);
   void backward(FieldList<const Complex> modes, FieldList<Real> fields);
   void forward(FieldList<const Complex> fields, FieldList<Complex> modes);
   void backward(FieldList<const Complex> modes, FieldList<Complex> fields);
-  /// The same for a list of addresses, whose sizes are the caller's care: for programs that learn
-  /// the number of fields while they run. Collective, blocking.
+  /// The same for lists of addresses, for programs that know the number of fields only at run time.
+  /// Array sizes are not checked. Collective, blocking.
   void forward(std::span<const Real* const> fields, std::span<Complex* const> modes);
   void backward(std::span<const Complex* const> modes, std::span<Real* const> fields);
   void forward(std::span<const Complex* const> fields, std::span<Complex* const> modes);
   void backward(std::span<const Complex* const> modes, std::span<Complex* const> fields);
 
-  const Problem& problem() const;  ///< with grid filled in
+  const Problem& problem() const;  ///< with the chosen grid
   std::string_view kernel() const;
-  /// Of the exchange, or of the two ("node_direct in rows, pairwise in columns").
+  /// Method of the exchange, or of both exchanges ("node_direct in rows, pairwise in columns").
   std::string_view method() const;
   /// How blocks and fields are written.
   std::string_view stores() const;
-  /// How they are read.
+  /// How blocks, modes and fields are read.
   std::string_view reads() const;
-  /// Why this grid of ranks, in a sentence.
+  /// Why this grid of ranks was chosen, in a sentence.
   std::string_view grid_why() const;
-  /// One paragraph: grid and why, kernel, methods, bytes that this rank moves in each direction for
-  /// one field.
+  /// One paragraph: the grid and its reason, kernel, methods, and the bytes that this rank moves in
+  /// each direction for one field.
   std::string describe() const;
   /// Bytes of work space on this rank.
   std::ptrdiff_t buffer_bytes() const;
@@ -168,9 +170,9 @@ extern template class Transform<double>;
 
 using KernelInfo = MethodInfo;          ///< a 1D kernel library
 using ExchangeMethodInfo = MethodInfo;  ///< a method of exchanging the blocks of a transform
-using StoreInfo = MethodInfo;           ///< a method of writing what is next read from memory
-using ReadInfo = MethodInfo;            ///< a method of reading what comes from memory
-/// The tables, for `Options`. Local.
+using StoreInfo = MethodInfo;           ///< a method of writing data that is next read from memory
+using ReadInfo = MethodInfo;            ///< a method of reading data from memory
+/// The tables of values for `Options`. Local.
 std::span<const KernelInfo> kernels();
 std::span<const ExchangeMethodInfo> exchange_methods();
 std::span<const StoreInfo> store_kinds();

@@ -21,17 +21,17 @@ namespace tailrace {
 class Trace;
 
 struct InputOptions {
-  /// Ranks that share a reader, the first of them; only readers open the file, and each byte is
-  /// read once. 0 = up to 16 readers, spread evenly. Hint `group_size`, where set, is used instead.
+  /// Number of ranks that share a reader (the first of them); only readers open the file, and each
+  /// byte is read once. 0: up to 16 readers, spread evenly. Hint `group_size` overrides it.
   int group_size = 0;
-  std::ptrdiff_t buffer_bytes = 16 << 20;  ///< of a reader; more is read in rounds
-  bool checks = true;                      ///< compare with the checksums that the file has
-  Hints hints;                             ///< of the file; `TAILRACE_HINTS` overrides them
+  std::ptrdiff_t buffer_bytes = 16 << 20;  ///< buffer of a reader; more is read in rounds
+  bool checks = true;                      ///< verify the checksums in the file
+  Hints hints;                             ///< hints for the file; `TAILRACE_HINTS` overrides them
   Trace* trace = nullptr;                  ///< not owned
 };
 
-/// What reading cost so far. `reads` are system calls, or calls of HDF5 for data that only HDF5 can
-/// read. What HDF5 reads on rank 0 to find its way about a file when it is opened is not counted.
+/// The cost of reading so far. `reads` counts system calls, or HDF5 calls for data that only HDF5
+/// can read. Metadata that HDF5 reads on rank 0 when a file is opened is not counted.
 struct InputStatistics {
   std::int64_t opens = 0;  ///< files opened for data
   std::int64_t reads = 0;
@@ -41,56 +41,56 @@ struct InputStatistics {
   double move_s = 0;         ///< moving data between ranks, waiting included
 };
 
-/// Reads from a file of `Output`, or any HDF5 or netCDF-4 file: contiguous, chunked, compressed,
-/// external and virtual datasets of 1 to 5 dimensions, scalars (as one item), integers,
-/// floating-point and complex numbers of any size and byte order (docs/files.md).
+/// Reads a file written by `Output`, or any HDF5 or netCDF-4 file: contiguous, chunked, compressed,
+/// external and virtual datasets of 1 to 5 dimensions, and scalars (as one item), with integer,
+/// floating-point or complex numbers of any size and byte order (docs/files.md).
 class Input {
  public:
-  /// Opens on rank 0 only and shares what it found. Throws `Errc::io` on all ranks (with errno) if
-  /// `path` is missing, `Errc::corrupt` if it is not a whole HDF5 file, `Errc::invalid_input` if
-  /// options or hints are wrong. Collective, blocking.
+  /// Opens the file on rank 0 only and broadcasts its metadata. Throws `Errc::io` on all ranks
+  /// (with errno) if `path` is missing, `Errc::corrupt` if it is not a whole HDF5 file,
+  /// `Errc::invalid_input` if options or hints are wrong. Collective, blocking.
   Input(const Comm& comm, const std::string& path, const InputOptions& options = {});
   ~Input();
   Input(Input&&) noexcept;
 
-  /// The global extents of variable `name` ("group/name"). Throws `Errc::invalid_input` if absent,
-  /// listing names, or if it is of a kind that cannot be read, saying why.
+  /// The global extents of variable `name` ("group/name"). Throws `Errc::invalid_input` if it is
+  /// absent (the message lists the names) or cannot be read (the message says why).
   std::vector<std::ptrdiff_t> extents(const std::string& name) const;
-  /// The type that holds every item of the file's: the file's own, or the next larger one of its
-  /// kind (docs/files.md).
+  /// The type that can hold every item of the variable: its type in the file, or the next larger
+  /// type of the same kind (docs/files.md).
   ItemType type(const std::string& name) const;
-  std::vector<std::string> names() const;  ///< of all that can be read but coordinates
-  /// Whether the file has an attribute of this name, which `attribute` may nevertheless refuse.
+  std::vector<std::string> names() const;  ///< all readable variables except coordinates
+  /// Whether the file has an attribute of this name (`attribute` may be unable to read it).
   bool has_attribute(const std::string& name) const;
-  /// An attribute of the file, exactly and in its own type. Throws `Errc::invalid_input` if it is
-  /// absent, or saying why it cannot be read (docs/files.md). Local.
+  /// An attribute of the file, with its exact value and type. Throws `Errc::invalid_input` if it is
+  /// absent or cannot be read (docs/files.md); the message says why. Local.
   AttributeValue attribute(const std::string& name) const;
-  /// The same as another type: numbers are converted as by `read`. One item stands for a list of
-  /// one, and the other way round.
+  /// The same, converted to another type as `read` does. A single item and a list of one item are
+  /// interchangeable here.
   std::int64_t attribute_int(const std::string& name) const;
   double attribute_double(const std::string& name) const;
   std::string attribute_string(const std::string& name) const;
   std::vector<double> attribute_doubles(const std::string& name) const;
   std::vector<std::string> attribute_strings(const std::string& name) const;
-  /// Its numbers as items of `type`, one after another.
+  /// The numbers of an attribute as consecutive items of `type`.
   std::vector<std::byte> attribute_numbers(const std::string& name, ItemType type) const;
-  /// The values of a coordinate, which this rank reads from the file. Throws like `read` of
-  /// float64, and `Errc::invalid_input` if the file has only a dimension of this name. Local.
+  /// The values of a coordinate; this rank reads them from the file. Throws as `read` to float64
+  /// does, and `Errc::invalid_input` if the file has only a dimension of this name. Local.
   std::vector<double> coordinate(const std::string& name) const;
 
-  /// Fills this rank's boxes of `layout`, converted to `type`: floating-point numbers to each
-  /// other and to complex ones, complex ones to each other, integers to anything; a value that does
-  /// not fit is `Errc::invalid_input`. `memory` without boxes is dense. Whatever is read is checked
-  /// first, each piece and box once, by one rank; a wrong one is `Errc::corrupt` naming dataset and
-  /// box. Any layout, any number of ranks; what no rank wants is not read.
-  /// Throws the same error on all ranks. Collective, blocking.
+  /// Fills this rank's boxes of `layout`, converted to `type`: floating-point to floating-point and
+  /// complex, complex to complex, integers to any type; a value that does not fit gives
+  /// `Errc::invalid_input`. `memory` without boxes means dense. Checksums are verified first, each
+  /// piece and box once, by one rank; a mismatch gives `Errc::corrupt` naming dataset and box. Any
+  /// layout and number of ranks is possible; data that no rank requests is not read. Throws the
+  /// same error on all ranks. Collective, blocking.
   void read(const std::string& name, ItemType type, const Layout& layout, const Memory& memory,
             void* data) const;
-  /// The same into `array` (a vector, array or span), which holds this rank's boxes of `layout` one
-  /// after another, each row-major without gaps, and nothing else: type and memory follow from it.
-  /// With a `form` it also has a halo around the rank's one box, which is left as it is, or its
-  /// axes in another order: `read("u", layout, u, {.halo = 1})`. Throws `Errc::invalid_input` on
-  /// all ranks if one array has another size. Collective, blocking.
+  /// The same into `array` (a vector, array or span), which holds exactly this rank's boxes of
+  /// `layout` one after another, each row-major without gaps; type and memory follow from it. With
+  /// a `form`, the array has a halo around the rank's one box (left unchanged), or its axes in
+  /// another order: `read("u", layout, u, {.halo = 1})`. Throws `Errc::invalid_input` on all ranks
+  /// if the size of an array is wrong. Collective, blocking.
   template <ItemRange Array>
   void read(const std::string& name, const Layout& layout, Array&& array,
             const ArrayForm& form = {}) const {
@@ -99,12 +99,12 @@ class Input {
     read_form(name, item_type<std::ranges::range_value_t<Array>>(), layout, form,
               static_cast<std::ptrdiff_t>(std::ranges::size(array)), std::ranges::data(array));
   }
-  /// Fills `data` of every rank with the whole array, row-major without gaps. The readers read a
-  /// share each and pass it on to the other readers, and each to its group. Throws like `read`.
-  /// Collective, blocking.
+  /// Fills `data` of every rank with the whole array, row-major without gaps. Each reader reads a
+  /// share and sends it to the other readers, which send the data to their groups. Throws like
+  /// `read`. Collective, blocking.
   void read_all(const std::string& name, ItemType type, void* data) const;
 
-  /// Of this rank. Local.
+  /// Statistics of this rank. Local.
   InputStatistics statistics() const;
   /// Sums over all ranks (times: the longest). Collective, blocking.
   InputStatistics total_statistics() const;

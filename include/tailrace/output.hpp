@@ -24,36 +24,35 @@ enum class WriteResult { staged, written, dropped, lowered, spilled };
 ///     tailrace::Output output(comm);  // hidden; {.servers = "thread"}: a server thread per node
 ///     output.write("u.h5", {.variables = {{"u", layout, u}}});
 ///
-/// Ranks that do nothing but serve are split off by a `Session`, which opens outputs.
+/// To use ranks that only serve output, create a `Session` and open outputs with it.
 class Output {
  public:
   /// Throws `Errc::invalid_input` on all ranks for options out of range, `Errc::io` if a server
   /// cannot be started. Collective, blocking.
   explicit Output(const Comm& comm, OutputOptions options = {});
   /// Waits for unfinished files; errors found now are only printed (`set_line_handler`), so call
-  /// `finish` first. Of a session: the session does so. Collective, blocking.
+  /// `finish` first. For an output of a session, the session waits. Collective, blocking.
   ~Output();
   Output(Output&&) noexcept;
 
-  /// Hands over `contents`, to be written to `path`. When it returns, the caller's arrays may be
-  /// changed. Layouts may differ from call to call; where they do not, buffers are reused. Throws
-  /// on all ranks the same error: one of these arguments, or (`OnFailure::stop`) `Errc::io` of this
-  /// file ("none") or of an earlier one, with errno, rank, path and step; then nothing of
-  /// `contents` has been taken, and the call may be repeated. Collective over the ranks that
-  /// compute; blocking for the copy, and as `when_full` says.
+  /// Submits `contents` to be written to `path`. When it returns, the caller's arrays may be
+  /// changed. Layouts may differ from call to call; buffers are reused if they do not. Throws the
+  /// same error on all ranks: for invalid arguments, or (`OnFailure::stop`) `Errc::io` for this
+  /// file ("none") or an earlier one, with errno, rank, path and step; then nothing of `contents`
+  /// has been written or staged, and the call may be repeated. Collective over the compute ranks;
+  /// blocks for the copy, and as `when_full` specifies.
   WriteResult write(const std::string& path, const FileContents& contents);
-  /// Waits until every file has its final name; throws like `write`. MPI_Finalize does the same for
-  /// a program that forgot, and prints that and errors. Collective, blocking.
+  /// Waits until every file has its final name; throws like `write`. If a program does not call it,
+  /// MPI_Finalize does, and prints a warning and any errors. Collective, blocking.
   void finish();
-  /// Gives files their final names as soon as all writers are done, and moves data on where the
-  /// transport needs help, rather than at the next `write` or `finish`. Cheap; call it once per
-  /// step, on all ranks. Never waits, never throws for a failed file (the next `write` or `finish`
-  /// does). Local.
+  /// Renames files whose writers are done, and advances transports that need it, instead of leaving
+  /// both to the next `write` or `finish`. Cheap; call it once per step on all ranks. Never waits,
+  /// and never throws for a failed file (the next `write` or `finish` does). Local.
   void progress();
   OutputStatistics statistics() const;
   /// Path of the last file known on this rank to be complete, or "". Local.
   const std::string& last_complete() const;
-  /// Who writes, and why. Local.
+  /// Which threads, processes or ranks write, and why. Local.
   const std::string& describe() const;
 
   class State;

@@ -16,35 +16,34 @@
 
 namespace tailrace {
 
-/// What a `Reduction` is made for: the tuner times vectors of `max_items` numbers of `type`. Other
-/// types, and shorter vectors, go as well; longer ones are refused.
+/// The vectors for which a `Reduction` is tuned: `max_items` numbers of `type`. Other types and
+/// shorter vectors are accepted; longer vectors are refused.
 struct ReductionShape {
   NumberType type = NumberType::float64;
   std::ptrdiff_t max_items = 1;
 };
 
-/// Two vectors whose dot product is wanted, of the same length on this rank (it may differ between
-/// ranks): float, double, or complex of them.
+/// The two vectors of a dot product, of equal length on this rank (lengths may differ between
+/// ranks): real or complex, in single or double precision.
 template <class T>
 struct DotPair {
   std::span<const T> x, y;
 };
 
-/// Allreduce, reduce and barrier among the ranks of a communicator by one method, again and again.
+/// Allreduce, reduce and barrier among the ranks of a communicator by one method.
 ///
-/// All ranks call the same operations in the same order, with the same number of items, type and
-/// op (as in MPI, this is not checked); a `Reduction` carries out one operation at a time, any
-/// number of `Reduction`s may be on one communicator. Calls come from the rank's main thread.
-/// Nothing is allocated after construction, except by MPI. What was started moves on as transfers
-/// of an `Exchange` do, and errors of calls are treated as theirs: thrown if all ranks have one,
-/// else the end of the job. So is the destructor.
+/// All ranks call the same operations in the same order, with the same number of items, type and op
+/// (as in MPI, this is not checked). A `Reduction` performs one operation at a time; a communicator
+/// may have any number of `Reduction`s. Calls come from the rank's main thread. Nothing is
+/// allocated after construction, except by MPI. Progress of started operations, errors in calls and
+/// the destructor behave as in `Exchange`: an error is thrown if all ranks have one; otherwise the
+/// job aborts.
 ///
-/// Sums of integers wrap around. Which of its arguments `min` or `max` gives is unspecified where
-/// one is not a number, as in MPI. Results of a method are the same from run to run; they are the
-/// same bits on all ranks wherever MPI's own are.
+/// Sums of integers wrap around. As in MPI, `min` and `max` are unspecified if an argument is NaN.
+/// A method gives the same result in every run, and the same bits on all ranks wherever MPI does.
 class Reduction {
  public:
-  /// `method` is a name of `reduction_methods()`, or "auto": the one that measures best here (see
+  /// `method` is a name from `reduction_methods()`, or "auto": the fastest measured here (see
   /// more/tune.hpp). Keeps a duplicate of `comm`. Throws `Errc::invalid_input` on all ranks if the
   /// method is unknown or does not apply, or if the ranks' shapes differ. Collective, blocking.
   explicit Reduction(const Comm& comm, ReductionShape shape = {}, std::string_view method = "auto");
@@ -58,7 +57,8 @@ class Reduction {
   void allreduce(std::span<T> values, ReduceOp op = ReduceOp::sum) {
     run(task_of<T>(values, values, op));
   }
-  /// The same with the result in `out`, as long as `in`; they must not overlap unless equal.
+  /// The same with the result in `out`, which has the length of `in`; they are either the same
+  /// array or do not overlap.
   template <class T>
   void allreduce(std::type_identity_t<std::span<const T>> in, std::span<T> out,
                  ReduceOp op = ReduceOp::sum) {
@@ -70,25 +70,26 @@ class Reduction {
     allreduce(std::span<T>(&value, 1), op);
     return value;
   }
-  /// Replaces `values` of rank `root` by the reduction over all ranks; those of other ranks stay.
-  /// Collective, blocking: others than the root may wait, too.
+  /// Replaces `values` of rank `root` by the reduction over all ranks; other ranks' values are
+  /// unchanged. Collective, blocking: ranks other than the root may also wait.
   template <class T>
   void reduce(std::span<T> values, ReduceOp op, int root) {
     run(task_of<T>(values, values, op, ReductionKind::reduce, root));
   }
   /// Returns when all ranks have called it. Collective, blocking.
   void barrier() { run({.kind = ReductionKind::barrier}); }
-  /// Dot products sum(conj(x) * y) over all ranks, one for each pair: one pass over the vectors and
-  /// one allreduce of `results`. Products of floats are added up in double. Collective, blocking.
+  /// Dot products sum(conj(x) * y) over all ranks, one for each pair, in one pass over the vectors
+  /// and one allreduce of `results`. Products of floats are summed in double precision. Collective,
+  /// blocking.
   void dots(std::span<const DotPair<float>> pairs, std::span<double> results);
   void dots(std::span<const DotPair<double>> pairs, std::span<double> results);
   void dots(std::span<const DotPair<std::complex<float>>> pairs,
             std::span<std::complex<double>> results);
   void dots(std::span<const DotPair<std::complex<double>>> pairs,
             std::span<std::complex<double>> results);
-  /// Vectors of this rank's threads (or lanes), each as long as `out`, which becomes their
-  /// reduction over all parts and all ranks, and may be one of them. There is at least one. Method
-  /// `node_threads` combines long ones by threads. Collective, blocking.
+  /// `parts` are vectors of this rank's threads (or lanes), at least one, each with the length of
+  /// `out`. `out` becomes the reduction over all parts and all ranks; it may be one of the parts.
+  /// Method `node_threads` combines long vectors with threads. Collective, blocking.
   template <class T>
   void allreduce_parts(std::type_identity_t<std::span<const T* const>> parts, std::span<T> out,
                        ReduceOp op = ReduceOp::sum) {
@@ -113,22 +114,22 @@ class Reduction {
     start(task_of<T>(values, values, op, ReductionKind::reduce, root));
   }
   void start_barrier() { start({.kind = ReductionKind::barrier}); }
-  /// The local products are formed at once; only their sum over the ranks is in progress.
+  /// The local products are computed in this call; only their sum over the ranks proceeds later.
   void start_dots(std::span<const DotPair<float>> pairs, std::span<double> results);
   void start_dots(std::span<const DotPair<double>> pairs, std::span<double> results);
   void start_dots(std::span<const DotPair<std::complex<float>>> pairs,
                   std::span<std::complex<double>> results);
   void start_dots(std::span<const DotPair<std::complex<double>>> pairs,
                   std::span<std::complex<double>> results);
-  /// Lets the operation advance; true when `finish` would not wait. Local.
+  /// Advances the operation; returns true when `finish` would not wait. Local.
   bool progress();
-  /// Waits until results are there and inputs may be changed. Collective, blocking.
+  /// Waits until results are available and inputs may be changed. Collective, blocking.
   void finish();
 
   std::string_view method() const;
-  /// Why this method, in a sentence.
+  /// Why this method was chosen, in a sentence.
   const std::string& why() const;
-  /// Bytes this object holds.
+  /// Bytes that this object holds.
   std::ptrdiff_t buffer_bytes() const;
 
  private:
@@ -156,7 +157,7 @@ class Reduction {
 };
 
 using ReductionMethodInfo = MethodInfo;
-/// The table, reference first.
+/// The table of methods, the reference method first.
 std::span<const ReductionMethodInfo> reduction_methods();
 
 }  // namespace tailrace

@@ -24,39 +24,39 @@ namespace tailrace {
 /// computes.
 class Session {
  public:
-  /// `options` say who writes; what is written, and how, is said where an output is opened. Throws
-  /// `Errc::invalid_input` on all ranks for options out of range and functions without a name,
-  /// `Errc::io` if a server cannot be started. Collective over `world`, blocking.
+  /// `options` determine who writes; the options of `open` determine what is written, and how.
+  /// Throws on all ranks: `Errc::invalid_input` for options out of range or functions without a
+  /// name, `Errc::io` if a server cannot be started. Collective over `world`, blocking.
   explicit Session(MPI_Comm world, OutputOptions options = {});
-  /// `close`, but prints errors.
+  /// Calls `close`, but prints errors instead of throwing.
   ~Session();
   Session(Session&&) noexcept;
 
   bool computes() const;
-  /// The ranks that compute. Only where `computes()`.
+  /// The ranks that compute. Call it only if `computes()`.
   const Comm& compute() const;
-  /// Serves until all compute ranks have closed; returns 0, or 1 if output was lost. Only where not
-  /// `computes()`. Blocking.
+  /// Serves until all compute ranks have closed; returns 0, or 1 if output was lost. Call it only
+  /// if `computes()` is false. Blocking.
   int serve();
-  /// How many servers there are, of what kind, by which transport, and why. Local.
+  /// Number and kind of the servers, the transport, and the reasons. Local.
   const std::string& describe() const;
   int num_servers() const;               ///< 0: none
   bool hides() const;                    ///< files are written while the ranks compute
   const std::string& transport() const;  ///< "" without servers
 
-  /// Opens an output; who writes is not among its options. Names are distinct; the same calls in
-  /// the same order on all compute ranks. Throws `Errc::invalid_input` on all of them. Collective
-  /// over the compute ranks, blocking.
+  /// Opens an output; its options cannot change who writes. Names must be distinct, and all compute
+  /// ranks make the same calls in the same order. Throws `Errc::invalid_input` on all of them.
+  /// Collective over the compute ranks, blocking.
   Output open(const std::string& name, OutputOptions options = {});
-  /// The same with options of 0.1.
+  /// The same with the options of version 0.1.
   template <std::same_as<StreamOptions01> Options = StreamOptions01>
   [[deprecated("use OutputOptions, which has what was in `output`")]] Output open(
       const std::string& name, Options options) {
     return open(name, static_cast<OutputOptions>(std::move(options)));
   }
-  /// Finishes all outputs and ends the servers. Throws like `Output::finish`. MPI_Finalize does the
-  /// same for a program that forgot, and prints that and errors. Collective over the compute ranks,
-  /// blocking.
+  /// Finishes all outputs and ends the servers. Throws like `Output::finish`. If a program does not
+  /// call it, MPI_Finalize does, and prints a warning and any errors. Collective over the compute
+  /// ranks, blocking.
   void close();
 
   class State;
@@ -68,10 +68,11 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
-/// The rest of a program that `OutputOptions::server_program` names: serves, with these functions,
-/// the programs that started it, until they have left. `words` are those that follow its own.
-/// Returns what `main` is to return: 0 if nothing was lost; a failure is printed. It takes no cores
-/// and open files of its parent over, runs at a lower priority, and makes no MPI call. Blocking.
+/// For the program that `OutputOptions::server_program` names: serves the jobs that started it,
+/// with these functions, until they have ended. `words` are the arguments that follow the program's
+/// own. Returns the exit status for `main`: 0 if nothing was lost; a failure is printed. The
+/// process does not inherit its parent's core binding or open files, runs at a lower priority, and
+/// makes no MPI calls. Blocking.
 int serve_as_process(std::span<const char* const> words, StageFunctions functions);
 
 }  // namespace tailrace

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Names of 0.1, for programs that use them: an output of a session was a `Stream`, and there were
-// three structs of options.
+// SPDX-License-Identifier: BSD-3-Clause Deprecated names of version 0.1, in which an output of a
+// session was a `Stream` and there were three option structs.
 #pragma once
 
 #include "tailrace/output.hpp"
@@ -24,7 +23,7 @@ struct StreamOptions01 {
   std::vector<Product> products = {};
   OutputOptions output = {};
 
-  /// The same settings. Local.
+  /// Converts to the same settings in `OutputOptions`. Local.
   operator OutputOptions() const {
     auto same = output;
     same.mode = OutputMode01::of_session;

@@ -10,11 +10,11 @@
 
 namespace tailrace {
 
-/// What a span of time was spent on; the colours of the report's timeline.
+/// Kind of work in a time span; each kind has a colour in the report's timeline.
 enum class Activity : std::uint8_t { compute, transfer, write, wait };
 
-/// The spans of one rank. Storage is reserved when it is made; when it is full, further spans are
-/// counted but not kept. `record` may be called from several threads at once, also during `write`.
+/// The spans of one rank. The constructor reserves storage; when that is full, further spans are
+/// counted but not kept. Several threads may call `record` concurrently, also during `write`.
 class Trace {
  public:
   /// Keeps up to `capacity` spans; 0 turns tracing off at no cost.
@@ -22,12 +22,12 @@ class Trace {
   /// Keeps one span. `name` must be a string literal (not copied). `track` is 0 for the rank's main
   /// thread, 1 for its writer. Times are seconds of `now_s()`. Local, lock-free.
   void record(Activity activity, const char* name, double start_s, double end_s, int track = 0);
-  /// Seconds recorded for `activity` on `track` (also of spans that were not kept). Local.
+  /// Seconds recorded for `activity` on `track`, including spans that were not kept. Local.
   double total_s(Activity activity, int track = 0) const;
   /// Writes the spans of all ranks as one Chrome/Perfetto JSON file on rank 0: pid = rank, tid =
   /// track, cat = activity, times in microseconds since the first span of any rank (clocks aligned
-  /// with that of rank 0); `otherData` holds num_ranks and spans dropped. The file gets its name
-  /// when it is whole. Collective, blocking. Throws `Errc::io` on all ranks.
+  /// with that of rank 0); `otherData` contains num_ranks and the number of dropped spans. The file
+  /// gets its name when it is complete. Collective, blocking. Throws `Errc::io` on all ranks.
   void write(const Comm& comm, const std::string& path) const;
 
  private:
@@ -44,7 +44,7 @@ class Trace {
   std::atomic<std::int64_t> total_ns_[2][4] = {};
 };
 
-/// Records the time from its making to its end as one span; a null trace records nothing.
+/// Records its lifetime as one span; with a null trace it records nothing.
 class Span {
  public:
   Span(Trace* trace, Activity activity, const char* name, int track = 0);
@@ -60,7 +60,7 @@ class Span {
   int track_;
 };
 
-/// Seconds of the one clock of the library: steady, one for all processes of a node. Local.
+/// Time of the library's clock [s]: steady, and common to all processes of a node. Local.
 double now_s();
 
 }  // namespace tailrace

@@ -14,8 +14,8 @@ extern "C" {
 
 typedef struct tailrace_comm tailrace_comm;
 
-/* A duplicate of `user` with errors returned, owned by the handle. Collective over `user`,
-   blocking. */
+/* Duplicates `user` and sets MPI_ERRORS_RETURN; the handle owns the duplicate. Collective over
+   `user`, blocking. */
 int tailrace_comm_create(MPI_Comm user, tailrace_comm** comm);
 /* The same from a communicator of Fortran (an INTEGER, or mpi_f08's comm%mpi_val). */
 int tailrace_comm_create_fortran(MPI_Fint user, tailrace_comm** comm);
@@ -26,15 +26,15 @@ int tailrace_comm_node(const tailrace_comm* comm, tailrace_comm** node);
 /* This rank and the number of ranks. Local. */
 int tailrace_comm_rank(const tailrace_comm* comm, int* rank);
 int tailrace_comm_num_ranks(const tailrace_comm* comm, int* num_ranks);
-/* The duplicate itself, for calls of MPI; it ends with the handle. Local. */
+/* The duplicate itself, for MPI calls; destroying the handle frees it. Local. */
 int tailrace_comm_mpi(const tailrace_comm* comm, MPI_Comm* raw);
 int tailrace_comm_mpi_fortran(const tailrace_comm* comm, MPI_Fint* raw);
-/* Collective where this is the last use of the communicator. */
+/* Collective if this is the last use of the communicator. */
 int tailrace_comm_destroy(tailrace_comm** comm);
 
-/* A grid of `grid[0]` x `grid[1]` ranks for transposes of an array of three axes (`extents`, items
-   of `item_bytes`), chosen from where the ranks are; `why` (may be NULL) is set to the reason, a
-   text of `comm`. Collective, blocking. */
+/* Chooses a grid of `grid[0]` x `grid[1]` ranks for transposes of a 3D array (`extents`, items of
+   `item_bytes`) from the placement of the ranks. Sets `why` (may be NULL) to the reason, a text
+   owned by `comm`. Collective, blocking. */
 int tailrace_comm_process_grid(const tailrace_comm* comm, const int64_t extents[3],
                                int64_t item_bytes, int grid[2], const char** why);
 

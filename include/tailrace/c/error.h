@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Status of calls, and what the last failed one says. See tailrace.h. */
+/* Status of calls, and details of the last failed call. See tailrace.h. */
 #ifndef TAILRACE_C_ERROR_H
 #define TAILRACE_C_ERROR_H
 
@@ -9,41 +9,43 @@
 extern "C" {
 #endif
 
-/* What a call returns; the kinds of failure are those of C++ and Fortran. */
+/* Return values of calls; the kinds of failure are the same as in C++ and Fortran. */
 enum tailrace_status {
   TAILRACE_OK = 0,
-  TAILRACE_INVALID_INPUT = 1, /* a value given is wrong; the text says what would be right */
+  TAILRACE_INVALID_INPUT = 1, /* an argument is wrong; the text says what would be right */
   TAILRACE_IO = 2,            /* a file operation failed, or memory ran out; see the errno */
   TAILRACE_MPI = 3,           /* an MPI call failed */
   TAILRACE_CORRUPT = 4,       /* data does not match its checksum or its format */
   TAILRACE_INTERNAL = 5       /* a defect of this library */
 };
 
-/* The last failed call of this thread; successful calls change nothing. All local. */
+/* Details of the last failed call of this thread; successful calls do not change them. All
+   local. */
 
-/* Its text, "tailrace_exchange_run: ..."; "" if none has failed. Valid until the next failure. */
+/* Error text, "tailrace_exchange_run: ..."; "" if no call has failed. Valid until the next
+   failure. */
 const char* tailrace_error(void);
-/* Its status, TAILRACE_OK if none has failed. */
+/* Status, TAILRACE_OK if no call has failed. */
 int tailrace_error_code(void);
 /* The errno of the failed system call, or 0. */
 int tailrace_error_errno(void);
-/* The rank (of the call's communicator) that failed, or -1 if that is not one rank's matter. */
+/* The rank (in the call's communicator) that failed, or -1 if the error has no single rank. */
 int tailrace_error_rank(void);
-/* The file, or "". Hidden output: of the file that failed, which may be an earlier one. */
+/* Path of the file that failed, or "". With hidden output it may be an earlier file. */
 const char* tailrace_error_path(void);
 /* The step of that file (`tailrace_contents_step`), or -1. */
 int64_t tailrace_error_step(void);
 
-/* Keeps `text` as the error of a call that failed, for bindings that are built on this one.
-   Returns `status`. Local. */
+/* Stores `text` as the error of a failed call, for bindings that are built on this one. Returns
+   `status`. Local. */
 int tailrace_fail(int status, const char* text);
 
-/* "invalid input", for messages; NULL if there is no such status. Local. */
+/* Name of a status for messages, e.g. "invalid input"; NULL if there is no such status. Local. */
 const char* tailrace_status_name(int status);
-/* Version of the library, "0.1.0". Local. */
+/* Version of the library, e.g. "0.1.0". Local. */
 const char* tailrace_version(void);
 
-/* Types of items in arrays and files. Complex numbers are two floating-point ones. */
+/* Types of items in arrays and files. A complex number consists of two floating-point numbers. */
 enum tailrace_type {
   TAILRACE_FLOAT32 = 0,
   TAILRACE_FLOAT64 = 1,

@@ -13,70 +13,71 @@
 extern "C" {
 #endif
 
-/* Index order of a rank's spectral array, the last fastest. */
+/* Index order of a rank's spectral array, the last index fastest. */
 enum tailrace_mode_order { TAILRACE_KY_KZ_KX = 0, TAILRACE_KZ_KY_KX = 1 };
 
 typedef struct tailrace_transform_options {
-  int type;               /* of physical items: TAILRACE_FLOAT64 (default) or FLOAT32 for real ones,
-                             COMPLEX128 or COMPLEX64 for transforms from complex to complex */
-  int64_t cutoff[3];      /* largest |k| kept along z, y, x; -1 (default) keeps all */
-  int grid[2];            /* ranks along z and y of the physical array; {0, 0} chooses */
-  int max_fields;         /* largest number of fields in one call; default 1 */
-  const char* kernel;     /* library of 1D transforms: "auto" measures */
-  const char* method;     /* of the exchanges: "auto" measures */
-  const char* row_method; /* of the exchange in rows; "" as `method` */
-  int threads;            /* OpenMP threads in this rank; default 1 */
-  int chunks;             /* pieces of an exchange that may overlap; 0 chooses */
+  int type; /* of physical items: TAILRACE_FLOAT64 (default) or FLOAT32 for real data, COMPLEX128 or
+               COMPLEX64 for complex-to-complex transforms */
+  int64_t cutoff[3];           /* largest |k| kept along z, y, x; -1 (default) keeps all */
+  int grid[2];                 /* ranks along z and y of the physical array; {0, 0} chooses */
+  int max_fields;              /* largest number of fields in one call; default 1 */
+  const char* kernel;          /* 1D transform library: "auto" measures */
+  const char* method;          /* exchange method: "auto" measures */
+  const char* row_method;      /* method of the exchange in rows; "": `method` */
+  int threads;                 /* OpenMP threads in this rank; default 1 */
+  int chunks;                  /* pieces of an exchange that may overlap; 0 chooses */
   const tailrace_trace* trace; /* may be NULL */
   int mode_order;              /* default TAILRACE_KY_KZ_KX */
-  double scale; /* what forward multiplies modes by; default 1; 1 / points normalises */
+  double scale;                /* factor of modes in forward; default 1; 1 / points normalises */
 } tailrace_transform_options;
 tailrace_transform_options tailrace_transform_defaults(void);
 
 typedef struct tailrace_transform tailrace_transform;
 
-/* Of `extents` (nz, ny, nx) points; `options` NULL: the defaults. Fails on all ranks alike:
-   TAILRACE_INVALID_INPUT for extents below 1, a cut-off beyond n/2, a grid that does not multiply
-   to the number of ranks, an unknown kernel or method, options that differ between ranks.
-   Collective, blocking. */
+/* Creates a transform of `extents` (nz, ny, nx) points; `options` NULL: the defaults. Fails on all
+   ranks alike: TAILRACE_INVALID_INPUT for extents below 1, a cut-off beyond n/2, a grid whose
+   product is not the number of ranks, an unknown kernel or method, or options that differ between
+   ranks. Collective, blocking. */
 int tailrace_transform_create(const tailrace_comm* comm, const int64_t extents[3],
                               const tailrace_transform_options* options,
                               tailrace_transform** transform);
 int tailrace_transform_destroy(tailrace_transform** transform);
 
-/* `fields[f]` (physical, `num_items` items each) to `modes[f]` (spectral, complex, `num_modes`
-   each) for each field: modes are the sum over points of u exp(-i k x), times `scale`. Sizes are
-   checked. Inputs are kept; in and out do not overlap. Collective, blocking. */
+/* Transforms `fields[f]` (physical, `num_items` items each) to `modes[f]` (spectral, complex,
+   `num_modes` each) for each field: modes are the sum over points of u exp(-i k x), times `scale`.
+   Sizes are checked. Inputs are kept; input and output must not overlap. Collective, blocking. */
 int tailrace_transform_forward(tailrace_transform* transform, int num_fields,
                                const void* const* fields, int64_t num_items, void* const* modes,
                                int64_t num_modes);
-/* The sum over modes of u exp(+i k x); backward of forward is nx ny nz u where the scale is 1.
-   Collective, blocking. */
+/* The inverse: the sum over modes of u exp(+i k x). backward(forward(u)) is nx ny nz u if the scale
+   is 1. Collective, blocking. */
 int tailrace_transform_backward(tailrace_transform* transform, int num_fields,
                                 const void* const* modes, int64_t num_modes, void* const* fields,
                                 int64_t num_items);
 
-/* Layout (a new handle) of the physical points, and this rank's box of it; its array is dense.
-   Local. */
+/* Layout (a new handle) of the physical points, and this rank's box in it; the rank's array is
+   dense. Local. */
 int tailrace_transform_physical_layout(const tailrace_transform* transform,
                                        tailrace_layout** layout);
 int tailrace_transform_physical_box(const tailrace_transform* transform, tailrace_box* box);
-/* Layout of the kept modes in global order (kz, ky, kx), and how this rank's array of them lies in
-   memory (new handles). Local. */
+/* Layout of the kept modes in global order (kz, ky, kx), and the memory layout of this rank's array
+   of them (new handles). Local. */
 int tailrace_transform_spectral_layout(const tailrace_transform* transform,
                                        tailrace_layout** layout);
 int tailrace_transform_spectral_memory(const tailrace_transform* transform,
                                        tailrace_memory** memory);
 /* The signed wave numbers of this rank's modes along axis 0 (z), 1 (y) or 2 (x): `*count` numbers
-   at `*k`, which belong to the transform. The mode of the j-th ky, l-th kz, i-th kx is at
-   (j * count of kz + l) * count of kx + i, with TAILRACE_KZ_KY_KX at (l * count of ky + j) * count
-   of kx + i. Local. */
+   at `*k`, owned by the transform. The mode of the j-th ky, l-th kz, i-th kx is at (j * count of kz
+   + l) * count of kx + i; with TAILRACE_KZ_KY_KX it is at (l * count of ky + j) * count of kx + i.
+   Local. */
 int tailrace_transform_modes(const tailrace_transform* transform, int axis, const int** k,
                              int64_t* count);
-/* Items of this rank's physical array and modes of its spectral one. Local. */
+/* Number of items in this rank's physical array and of modes in its spectral array. Local. */
 int tailrace_transform_sizes(const tailrace_transform* transform, int64_t* num_items,
                              int64_t* num_modes);
-/* Grid of ranks that was chosen, and why; kernel, methods, and a paragraph about all. Local. */
+/* The chosen grid of ranks and the reason; kernel, methods, and a paragraph that describes all of
+   them. Local. */
 int tailrace_transform_grid(const tailrace_transform* transform, int grid[2]);
 int tailrace_transform_grid_why(const tailrace_transform* transform, const char** text);
 int tailrace_transform_kernel(const tailrace_transform* transform, const char** name);

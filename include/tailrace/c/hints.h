@@ -12,11 +12,12 @@ extern "C" {
 typedef struct tailrace_hints tailrace_hints;
 
 int tailrace_hints_create(tailrace_hints** hints);
-/* Sets or replaces a value. TAILRACE_INVALID_INPUT, with what is allowed, if the name is known and
-   the value does not parse. */
+/* Sets or replaces a value. TAILRACE_INVALID_INPUT if the name is known and the value does not
+   parse; the text lists the permitted values. */
 int tailrace_hints_set(tailrace_hints* hints, const char* name, const char* value);
 int tailrace_hints_destroy(tailrace_hints** hints);
-/* The table of hints; `index` from 0, TAILRACE_INVALID_INPUT behind its end. The texts stay. */
+/* An entry of the table of hints. `index` counts from 0; TAILRACE_INVALID_INPUT past the end. The
+   texts are static. */
 int tailrace_hints_info(int index, const char** name, const char** default_value,
                         const char** allowed, const char** summary);
 

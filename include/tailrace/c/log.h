@@ -19,43 +19,44 @@ enum tailrace_log_level {
 };
 
 typedef struct tailrace_log_options {
-  const char* target; /* "stderr" (default), "stdout", or a file that lines are added to */
-  int level;          /* what is less is dropped; default TAILRACE_LOG_INFO */
-  double lines_per_s; /* and as many at once; over it info is left out, warnings wait; default 20 */
-  double repeat_s;    /* [s] an identical line is written again no sooner; default 10 */
-  int64_t max_lines;  /* different lines that a rank keeps; default 1000 */
+  const char* target; /* "stderr" (default), "stdout", or a file to append to */
+  int level;          /* lower levels are dropped; default TAILRACE_LOG_INFO */
+  double
+      lines_per_s;   /* also the burst limit; above it info is omitted, warnings wait; default 20 */
+  double repeat_s;   /* [s] minimum interval between identical lines; default 10 */
+  int64_t max_lines; /* distinct lines that a rank keeps; default 1000 */
   int64_t max_line_bytes; /* longer ones are cut; default 1000, at most 3500 */
   double finish_wait_s;   /* [s] how long finish waits for the other ranks; default 30 */
 } tailrace_log_options;
 tailrace_log_options tailrace_log_defaults(void);
 
-/* On this rank. */
+/* Counters of a log on this rank. */
 typedef struct tailrace_log_statistics {
   int64_t given, messages, written, flushes, left_out;
 } tailrace_log_statistics;
 
 typedef struct tailrace_log tailrace_log;
 
-/* Rank 0 opens the target. TAILRACE_IO or TAILRACE_INVALID_INPUT on all ranks. Until it is finished
-   it also takes the library's own lines. Collective, blocking. */
+/* Rank 0 opens the target. Fails with TAILRACE_IO or TAILRACE_INVALID_INPUT on all ranks. Until it
+   is finished, the log also receives the library's messages. Collective, blocking. */
 int tailrace_log_create(const tailrace_comm* comm, const tailrace_log_options* options,
                         tailrace_log** log);
-/* Takes a line: info from rank 0 only, warnings and errors from any rank. Local, never blocks. */
+/* Adds a line: info from rank 0 only, warnings and errors from any rank. Local, never blocks. */
 int tailrace_log_write(tailrace_log* log, int level, const char* text);
-/* Moves lines towards rank 0, which writes them; call it once a step. Local, never blocks. */
+/* Moves lines towards rank 0, which writes them; call it once per step. Local, never blocks. */
 int tailrace_log_progress(tailrace_log* log);
-/* Writes all that is left; further lines are dropped. Collective, blocking. */
+/* Writes all remaining lines; later lines are dropped. Collective, blocking. */
 int tailrace_log_finish(tailrace_log* log);
 int tailrace_log_get_statistics(const tailrace_log* log, tailrace_log_statistics* statistics);
-/* Finishes. Collective, blocking. */
+/* Finishes the log and frees it. Collective, blocking. */
 int tailrace_log_destroy(tailrace_log** log);
 
-/* Where the library's own lines go: `handler` gets them from any thread, never two at once, and
-   must not call this library; NULL: to the newest log, else to standard error. For the whole
-   process. Local. */
+/* Sets the handler for the library's messages: it is called from any thread, but never
+   concurrently, and must not call this library. NULL: messages go to the newest log, otherwise to
+   standard error. Applies to the whole process. Local. */
 typedef void (*tailrace_line_handler)(int level, const char* text, void* user);
 int tailrace_set_line_handler(tailrace_line_handler handler, void* user);
-/* A line of the library itself, for bindings that are built on this one. Local. */
+/* Prints a message of the library, for bindings that are built on this one. Local. */
 int tailrace_say(int level, const char* text);
 
 #ifdef __cplusplus

@@ -14,38 +14,40 @@
 extern "C" {
 #endif
 
-/* What is written to a file: a list that is made once, and changed from step to step. Setting
-   a name again replaces what it had. All local. */
+/* Contents of a file: a list that is created once and updated for each step. Setting a name again
+   replaces its entry. All local. */
 typedef struct tailrace_contents tailrace_contents;
 
 int tailrace_contents_create(tailrace_contents** contents);
 int tailrace_contents_destroy(tailrace_contents** contents);
 /* Number of the step, named in error messages; default 0. */
 int tailrace_contents_step(tailrace_contents* contents, int64_t step);
-/* An array of `type`: `data` is this rank's part of `layout`, `num_items` items that lie as
-   `memory` says (NULL: dense). Refers to `data`, which must live until the call that writes has
-   returned. Dimensions are named x, or y, x, or z, y, x, unless `tailrace_contents_dims` says
-   otherwise. */
+/* Adds an array of `type`: `data` is this rank's part of `layout`, with `num_items` items in the
+   layout `memory` (NULL: dense). `data` is not copied; it must live until the call that writes has
+   returned. Dimensions are named x, or y, x, or z, y, x, unless `tailrace_contents_dims` sets other
+   names. */
 int tailrace_contents_variable(tailrace_contents* contents, const char* name, int type,
                                const tailrace_layout* layout, const tailrace_memory* memory,
                                const void* data, int64_t num_items);
-/* Names of the dimensions of variable `name`, slowest first. */
+/* Sets the names of the dimensions of variable `name`, slowest first. */
 int tailrace_contents_dims(tailrace_contents* contents, const char* name, int num_dims,
                            const char* const* dims);
-/* How variable `name` is compressed, as `compress` of `tailrace_output_options`, which counts where
-   this is ""; "none": not. */
+/* Sets the compression of variable `name`, in the form of `compress` of `tailrace_output_options`,
+   which applies if this is ""; "none": off. */
 int tailrace_contents_compress(tailrace_contents* contents, const char* name, const char* how);
-/* A small array that every rank has alike (coordinates, tables), copied; `name` is of an axis. */
+/* Adds a small array that is identical on all ranks (coordinates, tables); it is copied. `name` is
+   that of an axis. */
 int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
                                  const double* values, int64_t num_values);
-/* The same of numbers of `type`. */
+/* The same for numbers of `type`. */
 int tailrace_contents_coordinate_numbers(tailrace_contents* contents, const char* name, int type,
                                          const void* values, int64_t num_values);
-/* One number of `type` that every rank has alike: a variable without a dimension. */
+/* Adds one number of `type`, identical on all ranks, as a variable without dimensions. */
 int tailrace_contents_number(tailrace_contents* contents, const char* name, int type,
                              const void* value);
-/* Attributes of the variable or coordinate `of`, or (`of` NULL) of the file; copied. They keep
-   their type, and `_FillValue` gets that of the variable. A list of one item is a list. */
+/* Add attributes to the variable or coordinate `of`, or (`of` NULL) to the file; they are copied.
+   They keep their type, but `_FillValue` gets that of the variable. A list of one item remains a
+   list. */
 int tailrace_contents_attribute_int(tailrace_contents* contents, const char* of, const char* name,
                                     int64_t value);
 int tailrace_contents_attribute_double(tailrace_contents* contents, const char* of,
@@ -64,7 +66,7 @@ int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* o
 int tailrace_contents_attribute_bool(tailrace_contents* contents, const char* of, const char* name,
                                      int value);
 
-/* A server's box of a variable, row-major without gaps. */
+/* The box of a variable on a server or writer, row-major without gaps. */
 typedef struct tailrace_part {
   const char* variable;
   int type;
@@ -73,48 +75,49 @@ typedef struct tailrace_part {
   void* data;                         /* may be changed */
   int64_t num_items;
 } tailrace_part;
-/* A function as the stage "call name=NAME" of products: called once a step by each of those who
-   write, with its parts. No MPI calls, and none of this library. A value other than 0 is a failure
-   of the product. */
+/* A function for the stage "call name=NAME" of products: each server or writer calls it once per
+   step, with its parts. It must not call MPI or this library. If it returns a value other than 0,
+   the product fails. */
 typedef int (*tailrace_stage_function)(int64_t step, int num_parts, tailrace_part* parts,
                                        void* user);
-/* One of many small tasks as the stage "tasks name=NAME count=N", whose values become an array.
-   Called from several threads at once. */
+/* A function for the stage "tasks name=NAME count=N": computes the value of one small task; all
+   values become an array. Several threads call it concurrently. */
 typedef int (*tailrace_task_function)(int64_t step, int64_t task, double* value, void* user);
-/* What products may call by `name`: one of `stage` and `task` is not NULL. (Servers that are
-   processes have those of `server_program`.) */
+/* A function that products may call by `name`: one of `stage` and `task` is not NULL. (Servers that
+   are processes use the functions of `server_program`.) */
 typedef struct tailrace_function {
   const char* name;
   tailrace_stage_function stage;
   tailrace_task_function task;
-  void* user; /* passed to it; outlives those who write */
+  void* user; /* passed to the function; must outlive servers and writers */
 } tailrace_function;
 
-/* Something that those who write make of the variables of an output, in their idle time. */
+/* A result that the servers or writer threads compute from the variables of an output in their idle
+   time. */
 typedef struct tailrace_product {
-  const char* name;             /* in file names and messages */
+  const char* name;             /* used in file names and messages */
   int num_variables;            /* 0 (default): all */
   const char* const* variables; /* names */
   int num_stages;
   const char* const* stages; /* in order: "coarsen factor=4", ...; docs/servers.md */
   const char* path;          /* default "{path}_{name}.h5" */
   const char* format;        /* "hdf5", "zarr" or "auto" (default: by the suffix) */
-  int64_t every;             /* only of each `every`-th step; default 1 */
+  int64_t every;             /* only for each `every`-th step; default 1 */
 } tailrace_product;
 tailrace_product tailrace_product_defaults(void);
 
-/* What a write does when the staging memory is full. */
+/* Action of a write when the staging memory is full. */
 enum tailrace_when_full {
   TAILRACE_WAIT_FOR_ROOM = 0,
-  TAILRACE_DROP = 1,  /* leaves the step out */
-  TAILRACE_THIN = 2,  /* and from now on takes every 2nd, 4th, ... step until there is room */
-  TAILRACE_LOWER = 3, /* float64 becomes float32 */
-  TAILRACE_SPILL = 4  /* to node-local disk first */
+  TAILRACE_DROP = 1,  /* leave the step out */
+  TAILRACE_THIN = 2,  /* and from now on take every 2nd, 4th, ... step until there is room */
+  TAILRACE_LOWER = 3, /* convert float64 to float32 */
+  TAILRACE_SPILL = 4  /* write to node-local disk first */
 };
-/* What follows a failed file or product. */
+/* What happens after a file or product has failed. */
 enum tailrace_on_failure {
   TAILRACE_STOP = 0,    /* the next call fails on every rank */
-  TAILRACE_PROCEED = 1, /* it is printed once, and counted */
+  TAILRACE_PROCEED = 1, /* the error is printed once, and counted */
   TAILRACE_CONTINUE = 1 /* the same as TAILRACE_PROCEED */
 };
 /* The outcome of a step. */
@@ -126,14 +129,14 @@ enum tailrace_write_result {
   TAILRACE_SPILLED = 4
 };
 
-/* All settings of output: who writes, the files, and what is written and when. A text that is NULL
-   is the default. include/tailrace/more/output_options.hpp has more about each. */
+/* All settings of output: who writes, the files, and what is written and when. A NULL text means
+   the default. include/tailrace/more/output_options.hpp describes each setting in detail. */
 typedef struct tailrace_output_options {
-  int mode; /* of programs of 0.1 (tailrace/c/stream.h) */
+  int mode; /* for programs of 0.1 (tailrace/c/stream.h) */
 
-  /* Who writes. An output that a session opens has those of the session. */
-  const char* servers;   /* "none", "hidden", "thread", "process" or "auto" (default: "hidden"); of
-                            a session also "N" and "N per node", and its "auto" measures */
+  /* Who writes. An output that a session opens uses the session's settings. */
+  const char* servers;   /* "none", "hidden", "thread", "process" or "auto" (default: "hidden"); a
+                            session also accepts "N" and "N per node", and its "auto" measures */
   const char* placement; /* of ranks that serve: "spread" (default) or "own_nodes" */
   const char* transport; /* "auto" (default) or a name of `tailrace list` */
   int64_t memory_bytes;  /* staging memory of a node at most; default 1 GiB */
@@ -141,9 +144,9 @@ typedef struct tailrace_output_options {
   int64_t chunk_bytes;   /* of a message; default 4 MiB */
   const char* progress;  /* "calls" of tailrace_output_progress (default), or "thread" */
   int threads;           /* of those who write, for products and compression; default 1 */
-  double watchdog_s;     /* [s] a longer silence is an error; 0: none; less (default): 600 with a
-                            session or with servers, else none */
-  const char* folder;    /* where output will go (default "."); "auto" measures there */
+  double watchdog_s;  /* [s] timeout for a response of the other side; 0: none; negative (default):
+                         600 with a session or with servers, otherwise none */
+  const char* folder; /* destination of the output (default "."); "auto" measures there */
 
   /* The files. */
   const char* strategy; /* "auto" (default), "spokesperson", "collective", "shared_independent",
@@ -151,62 +154,62 @@ typedef struct tailrace_output_options {
   const tailrace_hints* hints; /* may be NULL; they override the numbers below */
   int writers;                 /* writer ranks; 0 (default) = up to 4 per node */
   int64_t stripe_bytes; /* file domains end at multiples of it; default 1 MiB, 0 = even shares */
-  int buffered_files;   /* files that may be unfinished before "hidden" waits; default 2 */
+  int buffered_files;   /* unfinished files above which "hidden" waits; default 2 */
   const char* method; /* how data moves to the writers: "auto", "push", or a method of exchanges */
   int checksums;      /* of each piece, kept in the file; default 1 */
   const tailrace_trace* trace; /* may be NULL */
 
   /* Functions that products call. */
-  int num_functions; /* the same ones on all ranks; default 0 */
+  int num_functions; /* must be the same on all ranks; default 0 */
   const tailrace_function* functions;
-  /* Where servers = "process": the file of a program that serves with your functions, and the words
-     that it is started with, before those that it hands on to `tailrace_serve_as_process`. 0
-     (default): `tailrace-server`, which has no functions. */
+  /* For servers = "process": the path of a program that serves with your functions, and its first
+     arguments; those that it passes to `tailrace_serve_as_process` follow them. 0 (default):
+     `tailrace-server`, which has no functions. */
   int num_server_words;
   const char* const* server_program;
 
   /* What is written, and when. */
-  int priority;             /* outputs of a higher one are moved first; default 0 */
-  int when_full;            /* default TAILRACE_WAIT_FOR_ROOM */
-  double stall_budget;      /* share of the run time that writes may cost; 0 (default): no budget */
-  double wait_limit_s;      /* [s] a longer wait fails; 0: none does; less (default): 600 for an
-                               output of a session, else none */
-  const char* spill_folder; /* node-local; "" (default): $TMPDIR or /tmp */
-  int on_failure;           /* default TAILRACE_STOP */
-  double retry_s;           /* [s] how long a full disk is tried again; default 0 */
-  const char* fallback_path; /* folder of files that cannot be written in theirs; "": none */
+  int priority;        /* outputs of higher priority are moved first; default 0 */
+  int when_full;       /* default TAILRACE_WAIT_FOR_ROOM */
+  double stall_budget; /* share of the run time that writes may cost; 0 (default): no budget */
+  double wait_limit_s; /* [s] timeout of a wait; 0: none; negative (default): 600 for an output of a
+                          session, otherwise none */
+  const char* spill_folder;  /* node-local; "" (default): $TMPDIR or /tmp */
+  int on_failure;            /* default TAILRACE_STOP */
+  double retry_s;            /* [s] time to retry while the disk is full; default 0 */
+  const char* fallback_path; /* folder for files that cannot be written to theirs; "": none */
   const char* format;        /* of the variables: "hdf5", "zarr" or "auto" (default) */
-  const char* compress;      /* as in `OutputOptions` of C++, e.g. "deflate:1"; "" (default): not */
+  const char* compress;      /* as in `OutputOptions` of C++, e.g. "deflate:1"; "" (default): off */
   int variables;             /* 0: only the products are written; default 1 */
   int num_products;          /* default 0 */
   const tailrace_product* products;
-  const char* series; /* an HDF5 file (.h5) or a Zarr store (.zarr) that shows all steps along an
-                         axis `time`; "" (default): none (docs/files.md);
-                         "FILE steps_per_file=N" merges steps into files of N (HDF5) */
+  const char* series; /* an HDF5 file (.h5) or a Zarr store (.zarr) that presents all steps along an
+                         axis `time`; "" (default): none (docs/files.md); "FILE steps_per_file=N"
+                         merges N steps into each file (HDF5) */
 } tailrace_output_options;
 tailrace_output_options tailrace_output_defaults(void);
 
-/* What output has cost the program so far, and the outcome of the steps. On this rank. */
+/* What output has cost the program so far, and the outcome of the steps, on this rank. */
 typedef struct tailrace_output_statistics {
-  int64_t steps;    /* writes that took their step */
+  int64_t steps;    /* writes that accepted their step */
   int64_t complete; /* steps known to be complete on disk */
   int64_t dropped, thinned, lowered, spilled, failed;
-  int64_t bytes;         /* given to write by this rank */
-  int64_t written_bytes; /* by this rank's writer */
-  int64_t writes;        /* system calls that wrote */
-  int64_t opens;         /* files opened for writing */
-  int64_t slowest_step;  /* -1: none yet */
-  double run_s;          /* since the output was made */
-  double call_s;         /* inside calls: what the program saw */
-  double agree_s;        /* of it, waiting for the other ranks of the call */
-  double copy_s;         /* of it, laying files out and copying into staging memory */
-  double room_s;         /* of it, waiting for room in staging memory */
-  double end_s;          /* of it, waiting for files to be complete */
-  double stall_s;        /* room_s + end_s */
-  double write_s;        /* spent writing (in the background if hidden) */
-  double writer_cpu_s;   /* processor time of it and of products; NaN where several servers write */
-  double slowest_s;      /* longest time until a step was safe on disk */
-  double hidden_fraction; /* share of copying and writing that the program did not see */
+  int64_t bytes;          /* passed to write by this rank */
+  int64_t written_bytes;  /* by this rank's writer */
+  int64_t writes;         /* system calls that wrote */
+  int64_t opens;          /* files opened for writing */
+  int64_t slowest_step;   /* -1: none yet */
+  double run_s;           /* since the output was made */
+  double call_s;          /* inside calls: the time that output cost the program */
+  double agree_s;         /* of it, waiting for the other ranks of the call */
+  double copy_s;          /* of it, laying files out and copying into staging memory */
+  double room_s;          /* of it, waiting for room in staging memory */
+  double end_s;           /* of it, waiting for files to be complete */
+  double stall_s;         /* room_s + end_s */
+  double write_s;         /* spent writing (in the background if hidden) */
+  double writer_cpu_s;    /* CPU time of it and of products; NaN if several servers write */
+  double slowest_s;       /* longest time until a step was safe on disk */
+  double hidden_fraction; /* share of copying and writing that did not delay the program */
 } tailrace_output_statistics;
 
 typedef struct tailrace_output tailrace_output;
@@ -215,19 +218,19 @@ typedef struct tailrace_output tailrace_output;
    range, TAILRACE_IO if a server cannot be started. Collective, blocking. */
 int tailrace_output_create(const tailrace_comm* comm, const tailrace_output_options* options,
                            tailrace_output** output);
-/* Hands over `contents`, to be written to `path`, which is either absent, the previous complete
-   file, or the new one. When it returns, the arrays may be changed. Fails on all ranks alike:
-   TAILRACE_INVALID_INPUT for wrong contents; TAILRACE_IO (TAILRACE_STOP; errno, rank, path, step)
-   for this file ("none") or for an earlier one; then nothing of `contents` has been taken, and the
-   call may be repeated. Collective over the ranks that compute; blocking for the copy, and as
-   `when_full` says. */
+/* Submits `contents` to be written to `path`, which is at any time either absent, the previous
+   complete file, or the new one. When it returns, the arrays may be changed. Fails on all ranks
+   alike: TAILRACE_INVALID_INPUT for wrong contents; with TAILRACE_STOP also TAILRACE_IO (errno,
+   rank, path, step) for this file ("none") or an earlier one; then nothing of `contents` has been
+   written or staged, and the call may be repeated. Collective over the compute ranks; blocks for
+   the copy, and as `when_full` specifies. */
 int tailrace_output_write(tailrace_output* output, const char* path,
                           const tailrace_contents* contents);
-/* `*result` becomes the outcome of the last write, a `tailrace_write_result`; -1 if that write
-   failed or none was made. Local. */
+/* Sets `*result` to the outcome of the last write, a `tailrace_write_result`; -1 if it failed or
+   there was none. Local. */
 int tailrace_output_last_result(const tailrace_output* output, int* result);
-/* Lets unfinished files get their final names, and moves data on where the transport needs help;
-   call it once per step, on all ranks. Local. */
+/* Renames files whose writers are done, and advances transports that need it; call it once per step
+   on all ranks. Local. */
 int tailrace_output_progress(tailrace_output* output);
 /* Waits until every file has its final name; fails as write does. Collective, blocking. */
 int tailrace_output_finish(tailrace_output* output);
@@ -235,17 +238,17 @@ int tailrace_output_get_statistics(const tailrace_output* output,
                                    tailrace_output_statistics* statistics);
 /* The statistics as text: what output has cost, and the outcome of the steps. Local. */
 int tailrace_output_describe_statistics(const tailrace_output* output, const char** text);
-/* Who writes, and why. Local. */
+/* Which threads, processes or ranks write, and why. Local. */
 int tailrace_output_describe(const tailrace_output* output, const char** text);
 /* Path of the last file known to be complete, or "". Local. */
 int tailrace_output_last_complete(const tailrace_output* output, const char** path);
-/* Waits for unfinished files; errors found now are only printed (or put into the log), so call
-   finish first. Collective, blocking. */
+/* Waits for unfinished files; errors found now are only printed (or logged), so call finish first.
+   Collective, blocking. */
 int tailrace_output_destroy(tailrace_output** output);
 
-/* Writes (rank 0) an XDMF file that shows `num_files` files, of these times [s], of a uniform grid
-   of `extents` (z, y, x) and `spacing` to ParaView. TAILRACE_IO on all ranks. Collective, blocking.
- */
+/* Writes (on rank 0) an XDMF file with which ParaView reads `num_files` files with times `times_s`
+   [s] on a uniform grid of `extents` (z, y, x) and `spacing`. Fails with TAILRACE_IO on all ranks.
+   Collective, blocking. */
 int tailrace_write_xdmf(const tailrace_comm* comm, const char* path, int num_files,
                         const char* const* files, const double* times_s, int num_variables,
                         const char* const* variables, const int64_t extents[3],

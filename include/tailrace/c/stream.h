@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of 0.1, for programs that use them: an output of a session was a stream, and there were
-   three structs of options. They compile for one more release. */
+/* Deprecated names of version 0.1, in which an output of a session was a stream and there were
+   three option structs. They compile for one more release. */
 #ifndef TAILRACE_C_STREAM_H
 #define TAILRACE_C_STREAM_H
 
 #include "tailrace/c/session.h"
 
-/* Marks a name of 0.1, where the compiler can. */
+/* Marks a deprecated name, if the compiler supports it. */
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 6)
 #define TAILRACE_DEPRECATED(use) __attribute__((deprecated(use)))
 #else
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* What `mode` of `tailrace_output_options` is. It counts where `servers` is "auto". */
+/* Values of `mode` in `tailrace_output_options`. It applies if `servers` is "auto". */
 enum tailrace_output_mode {
   TAILRACE_SYNCHRONOUS TAILRACE_DEPRECATED("set servers to \"none\"") = 0,
   TAILRACE_HIDDEN TAILRACE_DEPRECATED("set servers to \"hidden\"") = 1

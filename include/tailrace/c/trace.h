@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spans of time of each rank. See tailrace.h for the rules of all calls. */
+/* Time spans of each rank. See tailrace.h for the rules of all calls. */
 #ifndef TAILRACE_C_TRACE_H
 #define TAILRACE_C_TRACE_H
 
@@ -22,7 +22,7 @@ typedef struct tailrace_trace tailrace_trace;
 
 /* Keeps up to `capacity` spans of this rank; 0 keeps none. Local. */
 int tailrace_trace_create(int64_t capacity, tailrace_trace** trace);
-/* Local. Objects that were given the trace keep it until they end. */
+/* Local. Objects that use the trace keep it until they are destroyed. */
 int tailrace_trace_destroy(tailrace_trace** trace);
 /* Keeps one span; times are seconds of `tailrace_now_s`, `name` is copied the first time it is
    seen; `track` is 0 for the main thread, 1 for the writer. Local. */
@@ -30,10 +30,10 @@ int tailrace_trace_record(tailrace_trace* trace, int activity, const char* name,
                           double end_s, int track);
 /* Seconds recorded for `activity` on `track`. Local. */
 int tailrace_trace_total_s(const tailrace_trace* trace, int activity, int track, double* seconds);
-/* Writes the spans of all ranks as one file of Chrome and Perfetto on rank 0. TAILRACE_IO on all
-   ranks. Collective, blocking. */
+/* Writes the spans of all ranks as one file for Chrome and Perfetto on rank 0. Fails with
+   TAILRACE_IO on all ranks. Collective, blocking. */
 int tailrace_trace_write(const tailrace_trace* trace, const tailrace_comm* comm, const char* path);
-/* Seconds of the library's clock: steady, one for all processes of a node. Local. */
+/* Time of the library's clock [s]: steady, and common to all processes of a node. Local. */
 double tailrace_now_s(void);
 
 #ifdef __cplusplus

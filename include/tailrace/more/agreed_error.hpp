@@ -17,14 +17,14 @@ namespace tailrace {
 
 class Comm;
 
-/// Where a failure happened, as far as that is known.
+/// Where a failure happened, if known.
 struct ErrorPlace {
-  int rank = -1;           ///< of the communicator of the call
-  std::string path = {};   ///< of the file
-  std::int64_t step = -1;  ///< of the file
+  int rank = -1;           ///< in the communicator of the call
+  std::string path = {};   ///< path of the file
+  std::int64_t step = -1;  ///< step of the file
 };
 
-/// An error that knows its place.
+/// An error with the place where it happened.
 class PlacedError : public Error {
  public:
   PlacedError(const Error& error, ErrorPlace place) : Error(error), place_(std::move(place)) {}
@@ -34,14 +34,14 @@ class PlacedError : public Error {
   ErrorPlace place_;
 };
 
-/// An error that all ranks of a communicator throw alike: none of them waits for another.
+/// An error that all ranks of a communicator throw, so that none of them waits for another.
 class AgreedError : public PlacedError {
  public:
   AgreedError(Errc code, const std::string& message, int sys_errno = 0, ErrorPlace place = {})
       : PlacedError(Error(code, message, sys_errno), std::move(place)) {}
 };
 
-/// What `action` throws, as an `Error`; nothing if it throws nothing. Local.
+/// Runs `action` and returns what it throws as an `Error`, or nothing. Local.
 template <class Action>
 std::optional<Error> failure_of(Action&& action) {
   try {
@@ -56,17 +56,18 @@ std::optional<Error> failure_of(Action&& action) {
   }
 }
 
-/// For a call that is refused before it has done anything: throws `fault` where all ranks of `comm`
-/// refuse theirs, at about the same time. If some do not within 10 s (`TAILRACE_PATIENCE_S`), they
-/// would wait for this one, and the job ends with a line on standard error. Collective, blocking.
+/// For a call that is refused before it has any effect: throws `fault` if all ranks of `comm`
+/// refuse it at about the same time. If some have not done so after 10 s (`TAILRACE_PATIENCE_S`),
+/// they would wait for this rank, so the job aborts with a line on standard error. Collective,
+/// blocking.
 [[noreturn]] void refuse_call(const Comm& comm, const Error& fault);
 
-/// Waits for the other ranks of `comm` where an object that is freed collectively has lost its last
-/// owner; the job ends, with `what` in its line, if they do not come as for `refuse_call`. Does
-/// nothing once MPI has been finalized. Collective, blocking.
+/// Waits for the other ranks of `comm` when a collectively freed object has lost its last owner. If
+/// they do not arrive in the time of `refuse_call`, the job aborts with a line that names `what`.
+/// Does nothing once MPI has been finalized. Collective, blocking.
 void meet_to_free(const Comm& comm, std::string_view what) noexcept;
 
-/// Runs `action`; an error of it that names no file yet is thrown on as one of `path` and `step`.
+/// Runs `action`; adds `path` and `step` to an error that names no file yet, and rethrows it.
 template <class Action>
 void with_place(const std::string& path, std::int64_t step, Action&& action) {
   const auto placed = [&](ErrorPlace place) {

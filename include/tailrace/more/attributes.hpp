@@ -16,8 +16,8 @@
 namespace tailrace {
 
 /// The value of an attribute: one item, or a list of items of one type. Items are numbers of any
-/// `ItemType`, truth values, and texts, which are UTF-8. Files keep the type, and a list of one
-/// item differs from the item alone. A list may be empty. The default is the `std::int64_t` 0.
+/// `ItemType`, booleans or UTF-8 strings. Files keep the type, and distinguish a list of one item
+/// from the item alone. A list may be empty. The default is the `std::int64_t` 0.
 using AttributeValue =
     std::variant<std::int64_t, double, std::string, std::vector<double>,  //
                  std::int8_t, std::int16_t, std::int32_t, std::uint8_t, std::uint16_t,
@@ -43,7 +43,7 @@ struct AttributeKind<std::vector<T>> {
 };
 }  // namespace detail
 
-/// The type of the items of an alternative `T` of `AttributeValue`: `double` of a list of them.
+/// The item type of an alternative `T` of `AttributeValue`, e.g. `double` for a list of doubles.
 template <class T>
 using AttributeItem = typename detail::AttributeKind<std::remove_cvref_t<T>>::Item;
 template <class T>
@@ -54,7 +54,7 @@ inline bool is_list(const AttributeValue& value) {
   return std::visit([](const auto& held) { return is_attribute_list<decltype(held)>; }, value);
 }
 
-/// How many items `value` has: 1 if it is no list. Local.
+/// Number of items in `value`: 1 if it is not a list. Local.
 inline std::ptrdiff_t num_items(const AttributeValue& value) {
   return std::visit(
       [](const auto& held) -> std::ptrdiff_t {
@@ -67,7 +67,7 @@ inline std::ptrdiff_t num_items(const AttributeValue& value) {
       value);
 }
 
-/// The type of the numbers of `value`; nothing for truth values and texts. Local.
+/// The type of the numbers in `value`; nothing for booleans and strings. Local.
 inline std::optional<ItemType> type_of_numbers(const AttributeValue& value) {
   return std::visit(
       [](const auto& held) -> std::optional<ItemType> {
@@ -81,29 +81,29 @@ inline std::optional<ItemType> type_of_numbers(const AttributeValue& value) {
       value);
 }
 
-/// `value` with its items as another type. Throws `Errc::invalid_input` that names the attribute
-/// `name` and `array` if an item does not fit. Local.
+/// Returns `value` with its items converted to `type`. Throws `Errc::invalid_input`, naming the
+/// attribute `name` and `array`, if an item does not fit. Local.
 AttributeValue converted(const std::string& array, const std::string& name,
                          const AttributeValue& value, ItemType type);
 
-/// A small array that every rank has alike (coordinates, tables, texts); written by one rank.
+/// A small array that is identical on all ranks (coordinates, tables, strings); one rank writes it.
 struct Coordinate {
-  std::string name;  ///< names a dimension, e.g. "x"; may lie in a group as a `Variable`'s
+  std::string name;  ///< name of a dimension, e.g. "x"; may be in a group, as in `Variable`
   std::vector<double> values = {};
   Attributes attributes = {};
-  /// Numbers of another type, or texts, instead of `values`, which must be empty: a list as they
-  /// are; one number or text is a variable without a dimension.
+  /// Numbers of another type, or strings, instead of `values`, which must then be empty. A list is
+  /// stored as it is; a single number or string becomes a variable without a dimension.
   std::optional<AttributeValue> typed = {};
-  /// The axes along which a list lies, if not along one that is named as the coordinate.
+  /// The dimensions of a list, if not one dimension with the name of the coordinate.
   std::vector<std::string> dims = {};
-  /// Items along each of `dims`, whose product is the length of the list; empty: all along one.
+  /// Items along each of `dims`; their product is the length of the list. Empty: one dimension.
   std::vector<std::ptrdiff_t> extents = {};
-  /// Texts are single bytes, or empty for zero bytes: of netCDF's type char. Not in Zarr stores.
+  /// Strings are single bytes, or empty for zero bytes (netCDF type char). Not in Zarr stores.
   bool characters = false;
 };
 
-/// The type of the values of `coordinate`. Throws `Errc::invalid_input` that names the coordinate
-/// if it holds no numbers, or two lists. Local.
+/// The type of the values of `coordinate`. Throws `Errc::invalid_input`, naming the coordinate, if
+/// it contains no numbers, or two lists. Local.
 ItemType type_of(const Coordinate& coordinate);
 
 }  // namespace tailrace

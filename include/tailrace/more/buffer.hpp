@@ -7,15 +7,15 @@
 namespace tailrace {
 
 namespace detail {
-/// Memory of `Buffer`, and its end; `bytes` > 0. `zeroed`: and touched. They are alone in
-/// buffer.cpp: simulated machines replace that file by one that folds the memory of thousands of
-/// ranks (bench/scale).
+/// Allocates and frees the memory of a `Buffer`; `bytes` > 0; `zeroed` also touches the pages.
+/// buffer.cpp contains only these two functions: simulated machines replace that file by one that
+/// shares the memory of thousands of ranks (bench/scale).
 std::byte* allocate_payload(std::ptrdiff_t bytes, bool zeroed);
 void free_payload(std::byte* memory);
 }  // namespace detail
 
-/// Payload memory: aligned to 64 bytes (to 2 MiB, with huge pages asked for, when it is large),
-/// zeroed and so touched by the thread that makes it, unless that is not asked for. Move-only.
+/// Memory for payload data, aligned to 64 bytes (large buffers: to 2 MiB, with huge pages
+/// requested). By default it is zeroed, so that the creating thread touches it first. Move-only.
 class Buffer {
  public:
   Buffer() = default;

@@ -33,20 +33,21 @@ struct FileArray {
   std::ptrdiff_t item_bytes = 8;
 };
 
-/// Which bytes of a file one rank's data are, and where they lie in its memory. Plain data made
-/// without MPI; make it once and use it for every step.
+/// Maps bytes of a file to one rank's memory. Plain data without MPI calls; create it once and use
+/// it for every step.
 class FilePart {
  public:
-  /// Nothing.
+  /// An empty part.
   FilePart();
-  /// `boxes` of `array`; item (i0, i1, ...) of box b lies where `memory.boxes[b]` says (halo is
-  /// skipped, axes may be permuted). Throws `Errc::invalid_input` if a box leaves the array. Local.
+  /// `boxes` of `array`; `memory.boxes[b]` gives the address of item (i0, i1, ...) of box b (halo
+  /// is skipped, axes may be permuted). Throws `Errc::invalid_input` if a box exceeds the array.
+  /// Local.
   static FilePart boxes(const FileArray& array, ListOf<Box> boxes, const Memory& memory);
-  /// Any runs of the file, which in memory lie one after another without gaps, in the order
-  /// given. Throws `Errc::invalid_input` for negative numbers or runs that overlap. Local.
+  /// Any runs of the file; in memory they are consecutive, without gaps, in the given order. Throws
+  /// `Errc::invalid_input` for negative numbers or runs that overlap. Local.
   static FilePart runs(std::span<const FileRun> runs);
-  /// Any runs of the file, which in memory are the runs `memory`, in the order given, as far as
-  /// both go. Throws as above. Local.
+  /// Any runs of the file, mapped in the given order to the runs `memory`, up to the end of the
+  /// shorter of the two. Throws as above. Local.
   static FilePart runs(std::span<const FileRun> runs, std::span<const FileRun> memory);
 
   /// Bytes of the data (without halo).
@@ -64,22 +65,22 @@ enum class FileAccess {
   update,  ///< an existing or new file, read and written
 };
 
-/// What a file's operations cost so far. `reads` and `writes` are system calls of the back ends
-/// `posix` and `uring`, and library calls of `mpiio` and `hdf5`.
+/// The cost of a file's operations so far. `reads` and `writes` count system calls with the back
+/// ends `posix` and `uring`, and library calls with `mpiio` and `hdf5`.
 struct FileStatistics {
   std::int64_t opens = 0;  ///< files opened for data, on this rank
   std::int64_t reads = 0;
   std::int64_t writes = 0;
-  std::int64_t bytes_read = 0;     ///< from the file system, with what sieving adds
-  std::int64_t bytes_written = 0;  ///< to the file system, with what sieving adds
+  std::int64_t bytes_read = 0;     ///< from the file system, including sieving
+  std::int64_t bytes_written = 0;  ///< to the file system, including sieving
   std::int64_t locks = 0;          ///< ranges locked for read-modify-write
   double io_s = 0;                 ///< in calls to the file system
   double move_s = 0;               ///< moving data between ranks, waiting included
 };
 
-/// What the files of one communicator have in common: a duplicate of it, the node's shared memory
-/// for staging, plans for the parts written before. A program that opens many files makes one pool
-/// and opens them all with it; it must outlive them. Move-only.
+/// Resources shared by the files of one communicator: a duplicate of it, the node's shared memory
+/// for staging, and plans for parts that were written before. A program that opens many files
+/// creates one pool for all of them; the pool must outlive them. Move-only.
 class FilePool {
  public:
   /// Collective, blocking.
@@ -93,16 +94,16 @@ class FilePool {
   std::unique_ptr<State> state_;
 };
 
-/// A file that all ranks of a communicator share, read and written by any strategy of
-/// `file_strategies()` through any back end of `file_back_ends()`. Hints choose both; `auto`
-/// decides from the file system and the sizes of the pieces (docs/files.md). Only ranks that read
-/// or write open the file. The bytes of the file are the same by every strategy, except that
-/// back end `hdf5` keeps them in a dataset.
+/// A file that all ranks of a communicator share. It is read and written by a strategy of
+/// `file_strategies()` through a back end of `file_back_ends()`. Hints choose both; `auto` decides
+/// from the file system and the sizes of the pieces (docs/files.md). Only ranks that read or write
+/// open the file. All strategies produce the same bytes, except that back end `hdf5` stores them in
+/// a dataset.
 class File {
  public:
-  /// `hints` are overridden by the environment variable `TAILRACE_HINTS`. Throws on all ranks
-  /// `Errc::invalid_input` (a hint that does not parse, a strategy or back end that does not apply
-  /// here) or `Errc::io` (errno, path). Collective, blocking.
+  /// The environment variable `TAILRACE_HINTS` overrides `hints`. Throws on all ranks:
+  /// `Errc::invalid_input` (a hint that does not parse, or a strategy or back end that does not
+  /// apply here) or `Errc::io` (errno, path). Collective, blocking.
   File(FilePool& pool, std::string path, FileAccess access, const Hints& hints = {},
        Trace* trace = nullptr);
   /// The same with a private pool.
@@ -112,19 +113,18 @@ class File {
   ~File();
   File(File&&) noexcept;
 
-  /// Writes every rank's `part` from its `data`, which may be changed when the call returns. Parts
-  /// of different ranks must not overlap. Throws the same error on all ranks. Collective,
-  /// blocking.
+  /// Writes every rank's `part` from `data`, which may be changed when the call returns. Parts of
+  /// different ranks must not overlap. Throws the same error on all ranks. Collective, blocking.
   void write(const FilePart& part, const void* data);
-  /// Reads every rank's `part` into its `data`; parts may overlap. Throws on all ranks `Errc::io`,
-  /// or `Errc::corrupt` if the file ends before a part does. Collective, blocking.
+  /// Reads every rank's `part` into `data`; parts may overlap. Throws on all ranks `Errc::io`, or
+  /// `Errc::corrupt` if the file ends before a part does. Collective, blocking.
   void read(const FilePart& part, void* data);
   /// Flushes to disk (hint `sync`) and closes. Throws on all ranks. Collective, blocking.
   void close();
 
-  /// The settings in effect and where they came from; the same on all ranks. Local.
+  /// The settings in effect and their origin; the same on all ranks. Local.
   const std::vector<HintValue>& settings() const;
-  /// Of this rank. Local.
+  /// Statistics of this rank. Local.
   const FileStatistics& statistics() const;
   /// Sums over all ranks (times: the longest). Collective, blocking.
   FileStatistics total_statistics() const;

@@ -18,26 +18,27 @@
 
 namespace tailrace {
 
-/// How a rank's one box lies in a larger array: `{.halo = 1}`. A halo may be wider than the box.
-/// A rank without a box may give an array of any size; one with several boxes is refused.
+/// The position of a rank's one box in a larger array, e.g. `{.halo = 1}`. A halo may be wider than
+/// the box. A rank without a box may give an array of any size; a rank with several boxes is
+/// refused.
 struct ArrayForm {
-  std::ptrdiff_t halo = 0;  ///< items that are no part of the box, on both sides of every axis
-  std::vector<std::ptrdiff_t> halos = {};  ///< the same for each axis, in place of `halo`
-  std::vector<int> order = {};  ///< axes as they are stored, slowest first, e.g. {1, 0, 2}
+  std::ptrdiff_t halo = 0;                 ///< items outside the box on both sides of every axis
+  std::vector<std::ptrdiff_t> halos = {};  ///< the same for each axis, instead of `halo`
+  std::vector<int> order = {};             ///< axes in memory order, slowest first, e.g. {1, 0, 2}
 };
 
-/// A vector, array or span of items that files hold.
+/// A vector, array or span of items that files can contain.
 template <class Array>
 concept ItemRange = std::ranges::contiguous_range<Array> && std::ranges::sized_range<Array> &&
     FileItem<std::ranges::range_value_t<Array>>;
 
-/// One array of a file: `data` is this rank's part, as `layout` and `memory` say. The shortest form
-/// is `{"u", layout, u}`, with a halo `{"u", layout, u, {.halo = 1}}`. Refers to layout and data,
-/// which must live until the call that it is given to returns.
+/// One array of a file: `data` is this rank's part, described by `layout` and `memory`. The
+/// shortest form is `{"u", layout, u}`, with a halo `{"u", layout, u, {.halo = 1}}`. It refers to
+/// layout and data, which must live until the call that uses it returns.
 struct Variable {
  private:
-  /// A name in a list of dimensions. No number and no list in braces converts to it, so that
-  /// `{.halo = 1}` is an `ArrayForm`.
+  /// A name in a list of dimensions. Numbers and braced lists do not convert to it, so `{.halo =
+  /// 1}` is an `ArrayForm`.
   struct Axis {
     template <std::convertible_to<std::string> Text>
     Axis(const Text& text) : name(text) {}
@@ -47,22 +48,23 @@ struct Variable {
  public:
   std::string name;  ///< slashes put it in groups: "GROUP/NAME"
   ItemType type = ItemType::float64;
-  /// Name of each axis; empty: "x", or "y", "x", or "z", "y", "x", with "dim_0", "dim_1" before.
+  /// Name of each axis; empty: "x", or "y", "x", or "z", "y", "x", preceded by "dim_0", "dim_1".
   std::vector<std::string> dims;
   const Layout* layout = nullptr;
-  /// Without boxes: dense (`Memory::dense`), of `num_items` items, as many as the rank holds.
+  /// Without boxes: dense (`Memory::dense`), with `num_items` items, the number that the rank
+  /// holds.
   Memory memory;
   const void* data = nullptr;
   Attributes attributes;
-  /// Where `memory` has no boxes: how the rank's one box lies in the array.
+  /// If `memory` has no boxes: the position of the rank's one box in the array.
   ArrayForm form;
-  /// How it is compressed, as `OutputOptions::compress`, which counts where this is ""; "none":
-  /// not.
+  /// Compression, in the form of `OutputOptions::compress`, which applies if this is ""; "none":
+  /// off.
   std::string compress;
 
   Variable() = default;
-  /// For programs that learn the type of the items while they run: nothing compares `its_type` with
-  /// the items, nor `its_memory` with the size of their array. Others give the array, as below.
+  /// For programs that know the item type only at run time: `its_type` is not compared with the
+  /// items, nor `its_memory` with the size of the array. Otherwise pass the array, as below.
   Variable(std::string its_name, ItemType its_type, std::vector<std::string> its_dims,
            const Layout* its_layout, Memory its_memory, const void* its_data,
            Attributes its_attributes = {})
@@ -73,9 +75,9 @@ struct Variable {
         memory(std::move(its_memory)),
         data(its_data),
         attributes(std::move(its_attributes)) {}
-  /// `array` (a vector, array or span) holds this rank's boxes one after another, each row-major
-  /// without gaps, and nothing else; the call that writes throws `Errc::invalid_input` on all ranks
-  /// if it has another size. `its_dims`: names in braces, or a vector. Local.
+  /// `array` (a vector, array or span) holds exactly this rank's boxes one after another, each
+  /// row-major without gaps; the call that writes throws `Errc::invalid_input` on all ranks if its
+  /// size is wrong. `its_dims`: names in braces, or a vector. Local.
   template <ItemRange Array>
   Variable(std::string its_name, const Layout& its_layout, const Array& array,
            std::initializer_list<Axis> its_dims = {}, Attributes its_attributes = {})
@@ -88,7 +90,7 @@ struct Variable {
                  std::forward<Dims>(its_dims), &its_layout,
                  Memory{{}, static_cast<std::ptrdiff_t>(std::ranges::size(array))},
                  std::ranges::data(array), std::move(its_attributes)) {}
-  /// The same for an array that has a halo around the rank's box, or its axes in another order.
+  /// The same for an array with a halo around the rank's box, or with its axes in another order.
   /// Local.
   template <ItemRange Array>
   Variable(std::string its_name, const Layout& its_layout, const Array& array, ArrayForm its_form,
@@ -111,15 +113,15 @@ struct Variable {
 struct FileContents {
   std::vector<Coordinate> coordinates = {};
   std::vector<Variable> variables = {};
-  Attributes attributes = {};  ///< of the file
+  Attributes attributes = {};  ///< attributes of the file
   std::int64_t step = 0;       ///< named in error messages
-  /// HDF5: coordinates are dimension scales of the axes that they name, as in files of netCDF;
-  /// false: there are no scales, and coordinates are plain arrays.
+  /// HDF5: coordinates are dimension scales of the axes that they name, as in netCDF files; false:
+  /// coordinates are plain arrays without scales.
   bool scales = true;
-  /// Of groups, by name; a group without arrays is made, too. Not in Zarr stores.
+  /// Attributes of groups, by group name; groups without arrays are created. Not in Zarr stores.
   std::vector<std::pair<std::string, Attributes>> group_attributes = {};
-  /// Why this rank could not make its contents, if so: the call that takes them throws it on all
-  /// ranks. For callers that take them from another language.
+  /// Set if this rank could not create its contents: the call that uses them throws this error on
+  /// all ranks. For bindings to other languages.
   std::optional<Error> fault = {};
 };
 

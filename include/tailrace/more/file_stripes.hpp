@@ -15,19 +15,19 @@ struct FileStripes {
   // CephFS only:
   std::ptrdiff_t object_bytes = 0;
   std::string pool;
-  std::string source;  ///< the folder above that sets them, or "default of Ceph"; "": the path
+  std::string source;  ///< the parent folder that sets them, or "default of Ceph"; "": the path
 };
 
-/// Reads the stripes of `path`, or those of its folder if it does not exist. Never throws. Local.
+/// Reads the stripes of `path`, or of its folder if `path` does not exist. Never throws. Local.
 FileStripes file_stripes(const std::string& path);
 
-/// Asks the file system to give these stripes (0: leave) to the new, empty file `path`; on CephFS
-/// also to new files of the folder `path`. Returns "" if done, else the reason why not. Local.
+/// Requests these stripes (0: unchanged) for the new, empty file `path`; on CephFS also for new
+/// files in the folder `path`. Returns "" on success, otherwise the reason for the failure. Local.
 std::string set_file_stripes(const std::string& path, std::ptrdiff_t stripe_bytes,
                              int stripe_count);
 
-/// The layout attribute of CephFS with these stripes (0: as they are). An object holds whole
-/// stripes: it has 4 MiB, or more where a stripe needs it. Local.
+/// The layout attribute of CephFS with these stripes (0: unchanged). An object contains whole
+/// stripes, so its size is 4 MiB, or more if a stripe is larger. Local.
 std::string ceph_layout(const std::string& path, std::ptrdiff_t stripe_bytes, int stripe_count);
 
 }  // namespace tailrace

@@ -13,14 +13,14 @@
 
 namespace tailrace {
 
-/// Settings of one file by their MPI-IO names (`hint_table()` lists them), as text. A name that is
-/// not in the table is kept, reported once when the file is opened, and passed on to MPI-IO.
+/// Settings of one file as text, by their MPI-IO names (`hint_table()` lists them). An unknown name
+/// is kept, reported once when the file is opened, and passed to MPI-IO.
 class Hints {
  public:
   Hints() = default;
   Hints(std::initializer_list<std::pair<std::string, std::string>> pairs);
-  /// Sets or replaces a value. Throws `Errc::invalid_input` naming hint, value and what is allowed
-  /// if the name is known and the value does not parse. Local.
+  /// Sets or replaces a value. Throws `Errc::invalid_input` if the name is known and the value does
+  /// not parse; the message names the hint, the value and the permitted values. Local.
   void set(const std::string& name, const std::string& value);
   const std::vector<std::pair<std::string, std::string>>& pairs() const { return pairs_; }
 
@@ -28,7 +28,7 @@ class Hints {
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
-/// "4194304", "4M", "4MiB" as bytes; throws `Errc::invalid_input` naming `what`. Local.
+/// Converts "4194304", "4M" or "4MiB" to bytes. Throws `Errc::invalid_input` naming `what`. Local.
 std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what);
 
 /// A line of the table of hints, for `tailrace list`, docs and error messages.
@@ -40,7 +40,7 @@ struct HintInfo {
 };
 std::span<const HintInfo> hint_table();
 
-/// One setting of an opened file: its value and where that comes from.
+/// One setting of an open file: its value and the origin of the value.
 struct HintValue {
   std::string name;
   std::string value;

@@ -17,10 +17,10 @@ inline std::byte* first_huge_page(std::byte* memory) {
   return past == 0 ? memory : memory + (huge_page - past);
 }
 
-/// Moves `bytes` of memory, all of which were written before, to huge pages, where the system does
-/// so on request (Linux 6.1; whatever /sys/kernel/mm/transparent_hugepage says, except "deny" for
-/// shared memory). Other threads may use the memory meanwhile. Where the system does not grant it,
-/// everything works, with more TLB misses. Local.
+/// Moves `bytes` of memory, all of which have been written before, to huge pages if the system
+/// supports it (Linux 6.1 or later, independent of /sys/kernel/mm/transparent_hugepage, except
+/// "deny" for shared memory). Other threads may use the memory meanwhile. If the system refuses,
+/// the only effect is more TLB misses. Local.
 inline void move_to_huge_pages(void* memory, std::ptrdiff_t bytes) {
   constexpr int collapse = 25;  // MADV_COLLAPSE: too new for many headers
   auto* const begin = static_cast<std::byte*>(memory);

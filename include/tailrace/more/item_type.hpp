@@ -12,9 +12,9 @@
 
 namespace tailrace {
 
-/// Numbers of this machine's byte order. Complex ones lie as std::complex does; in HDF5 files they
-/// are compounds {r, i}, which h5py takes for complex numbers. Records of another kind can be
-/// written as `uint8` with an axis for their bytes.
+/// Number types, in native byte order. Complex numbers have the layout of std::complex; in HDF5
+/// files they are compounds {r, i}, which h5py reads as complex numbers. Other records can be
+/// written as `uint8` with an extra axis for their bytes.
 enum class ItemType {
   float32,
   float64,
@@ -31,10 +31,10 @@ enum class ItemType {
   float16,     ///< IEEE half precision: `Half`
 };
 
-/// A number of 16 bits: 11 of them significant, up to 65504. It converts itself to `float` where it
-/// is used; `Half(x)` rounds to nearest.
+/// A 16-bit floating-point number with 11 significant bits and values up to 65504. It converts to
+/// `float` implicitly; `Half(x)` rounds to nearest.
 struct Half {
-  std::uint16_t bits = 0;  ///< sign, 5 of the exponent, 10 of the mantissa
+  std::uint16_t bits = 0;  ///< 1 sign bit, 5 exponent bits, 10 mantissa bits
 
   Half() = default;
   explicit Half(double value);
@@ -43,13 +43,13 @@ struct Half {
 
 /// Bytes of an item. Local.
 std::ptrdiff_t item_bytes(ItemType type);
-/// The type's name, as NumPy has it. Local.
+/// The name of the type in NumPy. Local.
 std::string_view type_name(ItemType type);
-/// The type called `name`, if there is one. Local.
+/// The type with this name, or nothing if there is none. Local.
 std::optional<ItemType> find_type(std::string_view name);
 
-/// Calls `action` with std::type_identity<T>, T being the C++ type of `type`. Returns what it
-/// returns. Local.
+/// Calls `action` with std::type_identity<T>, where T is the C++ type of `type`, and returns its
+/// result. Local.
 template <class Action>
 auto with_item_type(ItemType type, Action&& action) {
   switch (type) {
@@ -88,12 +88,12 @@ template <class T>
 concept FloatItem =
     std::is_same_v<T, Half> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
-/// `FloatItem`s, and integers of 1 to 8 bytes, but not `bool`.
+/// `FloatItem`s and integers of 1 to 8 bytes, except `bool`.
 template <class T>
 concept RealItem = FloatItem<T> ||
     (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8);
 
-/// `std::complex<float>`, `std::complex<double>`, and types that lie and look like them.
+/// `std::complex<float>`, `std::complex<double>`, and types with the same layout and interface.
 template <class T>
 concept ComplexItem = std::is_trivially_copyable_v<T> && requires(const T& item) {
   typename T::value_type;
@@ -104,11 +104,11 @@ concept ComplexItem = std::is_trivially_copyable_v<T> && requires(const T& item)
   item.imag();
 };
 
-/// What a file can hold; `const` or not.
+/// The item types that a file can contain, `const` or not.
 template <class T>
 concept FileItem = RealItem<std::remove_cv_t<T>> || ComplexItem<std::remove_cv_t<T>>;
 
-/// The type that the items T have in a file. Local.
+/// The type of items T in a file. Local.
 template <FileItem T>
 constexpr ItemType item_type() {
   using Item = std::remove_cv_t<T>;

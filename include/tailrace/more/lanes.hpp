@@ -10,9 +10,9 @@
 // by the same step. A real panel of n points is [n][lanes]; a complex one is [n][2][lanes], the
 // real parts of a point before its imaginary parts.
 //
-// Their width is that of the processor that a file is compiled for. Names that depend on it are in
-// an inline namespace that tells it, so that a program compiled for another width than the library
-// fails to link instead of computing nonsense.
+// Their width depends on the processor for which a file is compiled. Names that depend on it are in
+// an inline namespace that contains the width, so a program compiled for another width than the
+// library fails to link instead of computing wrong results.
 #if defined(__AVX512F__)
 #define TAILRACE_LANES_NAMESPACE lanes_of_64_bytes
 #elif defined(__AVX__)
@@ -64,9 +64,10 @@ inline void store(Real* address, Vector<Real> v) {
   __builtin_memcpy(address, &v, sizeof v);
 }
 
-/// Writes a register past the caches, if its address is a multiple of its size (else as `store`):
-/// for memory that is not read again soon. A line that is written whole is then not read before.
-/// Other threads and ranks may see it late: call `fence_stores` before you notify them.
+/// Writes a register past the caches if the address is a multiple of its size, otherwise like
+/// `store`: for memory that is not read again soon. Cache lines that are written completely are not
+/// read first. Other threads and ranks may see the data late: call `fence_stores` before you notify
+/// them.
 template <class Real>
 inline void store_past_caches(Real* address, Vector<Real> v) {
   if (reinterpret_cast<std::uintptr_t>(address) % sizeof v != 0) return store(address, v);
@@ -87,7 +88,7 @@ inline void store_past_caches(Real* address, Vector<Real> v) {
 #endif
 }
 
-/// What this thread has written past the caches is seen before what it writes from now on.
+/// Makes this thread's stores past the caches visible before its later stores.
 inline void fence_stores() {
 #if defined(__SSE2__)
   __builtin_ia32_sfence();
@@ -140,7 +141,7 @@ inline void transpose(Vector<Real>* rows) {
   if constexpr (lanes < Real >> 1) detail::transpose_from<Real, 1>(rows);
 }
 
-/// `lanes` interleaved complex numbers to real and imaginary registers.
+/// Loads `lanes` interleaved complex numbers into a real and an imaginary register.
 template <class Real>
 inline void load_interleaved(const Real* address, Vector<Real>& re, Vector<Real>& im) {
   constexpr int n = static_cast<int>(lanes<Real>);
@@ -210,7 +211,7 @@ void load_rows(const Real* field, std::ptrdiff_t stride, std::ptrdiff_t rows, st
   load_rows(field, stride, rows, nx, panel, [] {});
 }
 
-/// The way back, for the first `rows` lanes; `put` is `store` or `store_past_caches`.
+/// The inverse of `load_rows`, for the first `rows` lanes; `put` is `store` or `store_past_caches`.
 template <class Real, void (*put)(Real*, Vector<Real>) = store<Real>>
 void store_rows(const Real* panel, std::ptrdiff_t rows, std::ptrdiff_t nx, Real* field,
                 std::ptrdiff_t stride) {

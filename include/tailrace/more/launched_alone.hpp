@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Several ranks were started, but MPI_COMM_WORLD has one: the launcher belongs to another MPI than
-// the program, so each rank runs alone and all of them write the same files. Needs only MPI, as the
-// libraries in plugins/mpi/ include it.
+// SPDX-License-Identifier: BSD-3-Clause Detects that several ranks were started but MPI_COMM_WORLD
+// has one: the launcher belongs to another MPI than the program, so each rank runs alone and all of
+// them write the same files. Depends on MPI only, because the libraries in plugins/mpi/ include it.
 #pragma once
 
 #include <mpi.h>
@@ -14,15 +13,15 @@
 
 namespace tailrace {
 
-/// What `launched_alone` finds.
+/// The result of `launched_alone`.
 struct LaunchedAlone {
-  std::string why;     ///< "" = all ranks that were asked for are in MPI_COMM_WORLD
-  bool speaks = true;  ///< whether this process is the launcher's rank 0, as far as it says
+  std::string why;     ///< "" = all requested ranks are in MPI_COMM_WORLD
+  bool speaks = true;  ///< whether this process is rank 0 of the launcher, if known
 };
 
 namespace detail {
 
-/// The variables of launchers that hold the number of ranks and the rank.
+/// The environment variables of launchers that contain the number of ranks and the rank.
 struct LauncherVariables {
   const char *ranks, *rank;
 };
@@ -39,7 +38,7 @@ inline int number_in(const char* variable) {
   return text == nullptr ? 0 : std::atoi(text);
 }
 
-/// The variable that says that several ranks were started; nullptr if none does.
+/// The variable which shows that several ranks were started; nullptr if none does.
 inline const char* variable_of_several() {
   if (const int asked = number_in(asked_by_tailrace); asked > 0) {
     return asked > 1 ? asked_by_tailrace : nullptr;
@@ -50,7 +49,7 @@ inline const char* variable_of_several() {
     if (number == 1) return nullptr;
     if (number > 1 && found == nullptr) found = ranks;
   }
-  // The shell of `srun --pty` is a step with as many tasks as were asked for, but runs once.
+  // The shell of `srun --pty` is a step with the requested number of tasks, but runs once.
   const bool is_shell = std::getenv("SLURM_PTY_PORT") != nullptr;
   if (found == nullptr && !is_shell && number_in(variables_of_srun.ranks) > 1) {
     return variables_of_srun.ranks;
@@ -58,7 +57,7 @@ inline const char* variable_of_several() {
   return found;
 }
 
-/// The first words of what the MPI library calls itself.
+/// The first words of the MPI library's version string.
 inline std::string name_of_mpi() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -73,8 +72,8 @@ inline std::string name_of_mpi() {
 
 }  // namespace detail
 
-/// Compares the number of ranks that were asked for, as the environment of a command of Tailrace or
-/// of a launcher says, with MPI_COMM_WORLD. MPI has started. Local.
+/// Compares the requested number of ranks, taken from environment variables of a Tailrace command
+/// or a launcher, with MPI_COMM_WORLD. Call it after MPI_Init. Local.
 inline LaunchedAlone launched_alone() {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -93,8 +92,8 @@ inline LaunchedAlone launched_alone() {
   return found;
 }
 
-/// For a program of Tailrace, after MPI has started: prints why it may not run alone, and returns
-/// true; else false. Local.
+/// For programs of Tailrace, after MPI_Init: if the ranks run alone, prints the reason and returns
+/// true; otherwise returns false. Local.
 inline bool refuses_to_run_alone(const char* program) {
   const auto [why, speaks] = launched_alone();
   if (why.empty()) return false;

@@ -7,8 +7,8 @@
 
 namespace tailrace {
 
-/// An argument that is a list: braces (`{64, 64, 64}`), an array, a vector or a span. It refers to
-/// the caller's items, which need to live only until the call returns.
+/// A list argument: braces (`{64, 64, 64}`), an array, a vector or a span. It refers to the
+/// caller's items, which must live until the call returns.
 template <class T>
 struct ListOf : std::span<const T> {
   ListOf(std::initializer_list<T> items) : std::span<const T>(items.begin(), items.size()) {}

@@ -7,8 +7,8 @@
 
 namespace tailrace {
 
-/// How fast this machine touches memory, in bytes a second of one rank while all are at work: read
-/// and written by a copy, written by a scatter.
+/// Memory rates of this machine, in bytes per second and rank while all ranks are active: bytes
+/// read and written by a copy, and bytes written by a scatter.
 struct MemoryRates {
   double contiguous = 0, scattered_ordinary = 0, scattered_streaming = 0;
 
@@ -17,7 +17,7 @@ struct MemoryRates {
   static MemoryRates measure(const Comm& comm, std::ptrdiff_t bytes, int repeats);
 };
 
-/// Copies `bytes` past the caches, where the processor can. Local.
+/// Copies `bytes` past the caches if the processor supports it. Local.
 void copy_past_caches(const std::byte* from, std::byte* to, std::ptrdiff_t bytes);
 
 }  // namespace tailrace

@@ -5,7 +5,7 @@
 
 namespace tailrace {
 
-/// A line of a table of methods, for `tailrace list`, tests, benchmarks and tuning.
+/// An entry in a table of methods, for `tailrace list`, tests, benchmarks and tuning.
 struct MethodInfo {
   std::string_view name;
   std::string_view summary;

@@ -10,8 +10,8 @@
 
 namespace tailrace {
 
-/// The word of `words` nearest to `text` by Levenshtein's distance, if fewer than `limit` letters
-/// change; "" if there is none. Capital letters count as small ones. Local.
+/// The entry of `words` nearest to `text` by Levenshtein distance, if the distance is below
+/// `limit`; otherwise "". Case is ignored. Local.
 std::string_view nearest_word(std::string_view text, std::span<const std::string_view> words,
                               std::size_t limit = SIZE_MAX);
 inline std::string_view nearest_word(std::string_view text, std::span<const std::string> words,

@@ -9,18 +9,19 @@
 
 namespace tailrace {
 
-/// Memory for a rank's arrays that the other ranks of its node can read in place. An `Exchange`
-/// that knows of it (`Exchange::expose`) moves data out of it by `node_direct` in one strided pass.
-/// Copies refer to the same memory, which a rank releases with the last of them (and of the
-/// exchanges that it was exposed to), also after MPI_Finalize. Ranks in separate containers
-/// share memory of MPI's (/dev/shm) instead, which is freed collectively: all in the same order.
+/// Memory for a rank's arrays that the other ranks of its node can read in place. An `Exchange` to
+/// which it has been exposed (`Exchange::expose`) copies data from it by `node_direct` in one
+/// strided pass. Copies refer to the same memory; a rank releases it with the last copy (and the
+/// last exchange to which it was exposed), also after MPI_Finalize. Ranks in separate containers
+/// use shared memory of MPI (/dev/shm) instead, which is freed collectively: release such arrays in
+/// the same order on all ranks.
 class NodeArray {
  public:
   NodeArray() = default;
-  /// `num_bytes` for this rank (may differ between ranks), zeroed, 64-byte aligned. `comm` may
-  /// reach over several nodes: the ranks of each share theirs. Throws `Errc::invalid_input` on all
-  /// ranks if num_bytes is negative, `Errc::io` (ENOMEM) on all if there is not so much memory.
-  /// Collective, blocking.
+  /// Allocates `num_bytes` for this rank (may differ between ranks), zeroed, 64-byte aligned.
+  /// `comm` may span several nodes: the ranks of each node share their memory. Throws on all ranks:
+  /// `Errc::invalid_input` if `num_bytes` is negative, `Errc::io` (ENOMEM) if memory is
+  /// insufficient. Collective, blocking.
   NodeArray(const Comm& comm, std::ptrdiff_t num_bytes);
 
   /// This rank's memory. Local.
@@ -30,10 +31,10 @@ class NodeArray {
     return reinterpret_cast<T*>(data());
   }
   std::ptrdiff_t num_bytes() const;
-  /// The ranks that made it, as numbers of MPI_COMM_WORLD. Local.
+  /// The ranks that created it, numbered as in MPI_COMM_WORLD. Local.
   const std::vector<int>& world_ranks() const;
-  /// The memory of `rank` of the communicator, null if that is on another node; the caller sees to
-  /// it that both sides agree on when it may be read. Local.
+  /// The memory of `rank` of the communicator, or null if that rank is on another node. The caller
+  /// must synchronise both sides before reading it. Local.
   std::byte* data_of(int rank) const;
 
  private:

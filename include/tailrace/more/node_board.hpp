@@ -11,26 +11,26 @@
 
 namespace tailrace {
 
-/// Shared memory in which every rank of a node shows something to all the others, round by round.
-/// A rank has two places and alternates between them: while slow ranks still read what a round has
-/// shown, fast ones write for the next, so that one wait a round is enough.
+/// Shared memory in which every rank of a node publishes data to all other ranks, round by round. A
+/// rank alternates between two slots: while slow ranks still read the data of one round, fast ranks
+/// write that of the next, so one wait per round is enough.
 ///
-/// Use, again and again, the same on all ranks: write `own()`; `meet()`; read `of(rank)`.
+/// In each round, all ranks do the same: write `own()`; `meet()`; read `of(rank)`.
 class NodeBoard {
  public:
-  /// `bytes` for each rank in a round, the same on all. Keeps a reference to `node`, whose ranks
-  /// are all on one node. Throws `Errc::io` on all ranks if there is no memory. Collective,
-  /// blocking.
+  /// Reserves `bytes` per rank and round, the same on all ranks. Keeps a reference to `node`, whose
+  /// ranks are all on one node. Throws `Errc::io` on all ranks if memory is insufficient.
+  /// Collective, blocking.
   NodeBoard(const Comm& node, std::ptrdiff_t bytes);
   ~NodeBoard();
   NodeBoard(const NodeBoard&) = delete;
   NodeBoard& operator=(const NodeBoard&) = delete;
 
-  /// What this rank shows in the round that the next `meet` ends. Local.
+  /// This rank's data for the round that the next `meet` ends. Local.
   std::byte* own() const { return places_[round_ % 2][rank_]; }
   /// Returns when all ranks have written. Collective, blocking.
   void meet();
-  /// What `rank` shows in the round that has ended last; to be read before the next `meet`. Local.
+  /// The data of `rank` in the round that ended last; read it before the next `meet`. Local.
   const std::byte* of(int rank) const {
     return places_[(round_ + 1) % 2][static_cast<std::size_t>(rank)];
   }

@@ -11,19 +11,19 @@ namespace tailrace {
 
 /// Which ranks of a communicator share a node. Nodes are numbered by their lowest rank.
 ///
-/// The environment variable TAILRACE_RANKS_PER_NODE=k takes every k ranks of a node (that follow
-/// one another in MPI_COMM_WORLD, whatever the communicator) for a separate node: sockets of a
-/// large node, or several nodes on a laptop, to try what nodes change.
+/// The environment variable TAILRACE_RANKS_PER_NODE=k treats every k ranks of a node (consecutive
+/// in MPI_COMM_WORLD, for any communicator) as a separate node: use it to model the sockets of a
+/// large node, or to test several nodes on a laptop.
 class NodeMap {
  public:
-  /// A lone rank.
+  /// A single rank on one node.
   NodeMap() : NodeMap(std::vector<int>{0}) {}
-  /// As the machine is. Collective, blocking.
+  /// The actual nodes of `comm`. Collective, blocking.
   explicit NodeMap(const Comm& comm) : NodeMap(comm, comm.node()) {}
-  /// The same where `node`, which is `comm.node()`, has been made already.
+  /// The same if `node`, which is `comm.node()`, has been created already.
   NodeMap(const Comm& comm, const Comm& node);
-  /// From numbers that are given: `node_of[rank]`, any numbers; `domain_of[rank]`, the memory
-  /// (NUMA) domain of its node that a rank runs in, or empty if that is unknown. Local.
+  /// From given numbers: `node_of[rank]` may be any numbers; `domain_of[rank]` is the NUMA domain
+  /// of the node in which a rank runs, or empty if unknown. Local.
   explicit NodeMap(std::vector<int> node_of, std::vector<int> domain_of = {});
 
   int num_ranks() const { return static_cast<int>(node_of_.size()); }
@@ -36,7 +36,7 @@ class NodeMap {
   }
   /// Ranks of the fullest node.
   int most_ranks() const;
-  /// True if every node holds equally many ranks, and ranks of a node follow one another.
+  /// True if all nodes have the same number of ranks and the ranks of each node are consecutive.
   bool is_regular() const;
   /// "8 ranks on 2 nodes, 4 each, in blocks"
   std::string describe() const;

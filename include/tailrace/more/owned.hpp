@@ -30,7 +30,7 @@ struct WinHandle {
 };
 }  // namespace detail
 
-/// Owner of one MPI handle: move-only, frees it once, and never after MPI_Finalize.
+/// Owner of one MPI handle: move-only; frees it once, and never after MPI_Finalize.
 template <class Handle>
 class Owned {
  public:

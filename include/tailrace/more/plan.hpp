@@ -17,17 +17,16 @@ struct Piece {
   Box box;
 };
 
-/// Who sends which box to whom, from one rank's point of view. Plain data made by a plain
-/// function that never calls MPI. Pieces are sorted by peer; the pieces of a peer come in the same
-/// order on both sides (source box, then destination box).
-/// Cost of making it: proportional to the boxes this rank touches plus the peers found, not to the
-/// number of ranks: 0.04 to 0.16 us per piece on one core (AMD EPYC). Of 100,000 ranks on
-/// 4096^3 points: 54 us for a plan between pencils of a 250 x 400 grid (800 pieces), 6 us between
-/// blocks and the file domains of 64 writers (52 pieces); 0.8 us between listed boxes (5 pieces).
-/// `tests/move/plan_test` prints these figures.
+/// The boxes that one rank sends to and receives from each peer. Plain data, without MPI calls.
+/// Pieces are sorted by peer; the pieces of a peer have the same order on both sides (source box,
+/// then destination box). Cost of making it: proportional to the boxes this rank touches plus the
+/// peers found, not to the number of ranks: 0.04 to 0.16 us per piece on one core (AMD EPYC). With
+/// 100,000 ranks and 4096^3 points: 54 us for a plan between pencils of a 250 x 400 grid (800
+/// pieces), 6 us between blocks and the file domains of 64 writers (52 pieces); 0.8 us between
+/// listed boxes (5 pieces). `tests/move/plan_test` prints these figures.
 class Plan {
  public:
-  /// The part of rank `rank` in moving data from layout `from` to layout `to`. Throws
+  /// The part of `rank` in moving data from layout `from` to layout `to`. Throws
   /// `Errc::invalid_input` if global extents or numbers of ranks differ. Local.
   Plan(const Layout& from, const Layout& to, int rank);
 
@@ -38,8 +37,8 @@ class Plan {
   /// The boxes of this rank on each side.
   const std::vector<Box>& from_boxes() const { return from_boxes_; }
   const std::vector<Box>& to_boxes() const { return to_boxes_; }
-  /// The same plan on the communicator of `ranks` alone, ascending, which holds this rank and all
-  /// its peers: peers become places in `ranks`. Local.
+  /// The same plan for a communicator with only `ranks` (ascending), which include this rank and
+  /// all its peers: peers become indices in `ranks`. Local.
   Plan among(const std::vector<int>& ranks) const;
   /// This rank's row of the byte matrix: (peer, bytes sent), peers ascending. Local.
   std::vector<std::pair<int, std::ptrdiff_t>> bytes(std::ptrdiff_t item_bytes) const;

@@ -11,18 +11,18 @@
 
 namespace tailrace {
 
-/// What the operations of one kind and class of sizes have cost this rank.
+/// The cost, on this rank, of the operations of one kind and size class.
 struct ReductionCount {
   ReductionKind kind = ReductionKind::allreduce;
-  std::ptrdiff_t max_bytes = 0;  ///< largest vector of the class: 8, 16, 32 ...; 0 of barriers
+  std::ptrdiff_t max_bytes = 0;  ///< largest vector of the class: 8, 16, 32 ...; 0 for barriers
   std::int64_t count = 0;
   double time_s = 0;  ///< in calls of `Reduction` that start, finish or run one
 };
 
-/// Counts the operations of every `Reduction` that this thread calls while it lives, those within
-/// Krylov solvers too, by kind and size. Without one nothing is counted, and no clock is read. A
-/// tally made while another lives takes over, and hands its counts to that one when it ends.
-/// Operations without items are no operations. Local, as all of its functions.
+/// During its lifetime, counts the operations of every `Reduction` on this thread, including those
+/// in Krylov solvers, by kind and size. Without a tally nothing is counted and no clock is read. A
+/// nested tally counts instead of the outer one, and adds its counts to that one when it ends.
+/// Operations without items are not counted. All functions are local.
 class ReductionTally {
  public:
   ReductionTally();
@@ -30,11 +30,11 @@ class ReductionTally {
   ReductionTally(const ReductionTally&) = delete;
   ReductionTally& operator=(const ReductionTally&) = delete;
 
-  /// The classes that have any, by kind, then ascending.
+  /// The classes with operations, by kind, then by ascending size.
   std::vector<ReductionCount> counts() const;
-  /// Adds to the class of `bytes`.
+  /// Adds operations to the class of `bytes`.
   void add(ReductionKind kind, std::ptrdiff_t bytes, std::int64_t count, double time_s);
-  /// The newest of this thread, or nullptr.
+  /// The newest tally of this thread, or nullptr.
   static ReductionTally* current();
 
  private:

@@ -10,10 +10,10 @@ namespace tailrace {
 
 enum class ReduceOp { sum, min, max };
 
-/// Numbers that can be reduced; complex ones by `sum` alone.
+/// Number types that can be reduced; complex numbers only by `sum`.
 enum class NumberType { float32, float64, complex64, complex128, int32, int64 };
 
-/// The `NumberType` of a C++ type; only for the six that there are.
+/// The `NumberType` of a C++ type; defined for the six types only.
 template <class T>
 struct NumberTypeOf;
 template <>
@@ -43,7 +43,7 @@ struct NumberTypeOf<std::int64_t> {
 template <class T>
 inline constexpr NumberType number_type = NumberTypeOf<T>::value;
 
-/// Calls `action` with a zero of the C++ type that `type` stands for. Local.
+/// Calls `action` with a zero of the C++ type of `type`. Local.
 template <class Action>
 void with_number_type(NumberType type, Action&& action) {
   switch (type) {
@@ -75,7 +75,7 @@ struct ReductionTask {
   NumberType type = NumberType::float64;
   ReduceOp op = ReduceOp::sum;
   const std::byte* in = nullptr;
-  std::byte* out = nullptr;  ///< may be `in`; of `reduce` it is that of the root alone
+  std::byte* out = nullptr;  ///< may be `in`; `reduce` uses only that of the root
   std::ptrdiff_t num_items = 0;
   int root = 0;
 

@@ -15,21 +15,22 @@ namespace tailrace {
 /// data, in the order of the calls. No MPI.
 class WriteBehind {
  public:
-  /// Opens `path`, which exists, to write; keeps at most `most_bytes` of copies. Throws `Errc::io`.
-  /// Local.
+  /// Opens the existing file `path` for writing; keeps at most `most_bytes` of copies. Throws
+  /// `Errc::io`. Local.
   WriteBehind(const std::string& path, std::int64_t most_bytes);
-  /// Waits for what was posted.
+  /// Waits for the posted writes.
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
 
-  /// Memory for the copy of a call's data; waits while there are too many copies. Throws
-  /// std::bad_alloc. Local.
+  /// Memory for the copy of a call's data; waits while the limit is reached. Throws std::bad_alloc.
+  /// Local.
   Buffer room(std::int64_t bytes);
-  /// Has `places` of the file get the bytes of `copy` one after another. Returns at once. Local.
+  /// Queues the bytes of `copy`, which are written to `places` of the file in order. Returns at
+  /// once. Local.
   void post(std::vector<FileRun> places, Buffer copy);
-  /// Waits until all that was posted is in the file; `errno` of the first failure so far, after
-  /// which nothing more was written, or 0. Local, blocking.
+  /// Waits until all posted data is in the file. Returns 0, or the `errno` of the first failure so
+  /// far, after which nothing more was written. Local, blocking.
   int settle();
 
  private:

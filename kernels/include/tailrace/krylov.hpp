@@ -23,38 +23,40 @@ class Preconditioner {
   Preconditioner(const Preconditioner&) = delete;
   Preconditioner& operator=(const Preconditioner&) = delete;
   virtual ~Preconditioner() = default;
-  /// For r and z of this rank's items, which do not overlap. Those of `make_preconditioner` throw
-  /// `Errc::invalid_input` on all ranks if a length is wrong on any. Collective, blocking.
+  /// r and z contain this rank's items and must not overlap. Preconditioners of
+  /// `make_preconditioner` throw `Errc::invalid_input` on all ranks if a length is wrong on any.
+  /// Collective, blocking.
   virtual void apply(std::span<const double> r, std::span<double> z) = 0;
-  /// The same where the caller knows that lengths are right on all ranks, as a `KrylovSolver` does.
-  /// Those of `make_preconditioner` send other ranks nothing and do not wait.
+  /// The same without checks, for callers that have checked the lengths on all ranks, as a
+  /// `KrylovSolver` has. Preconditioners of `make_preconditioner` do not communicate or wait here.
   virtual void apply_unchecked(std::span<const double> r, std::span<double> z) { apply(r, z); }
-  /// Items of r and z on this rank; -1: not known, `KrylovSolver` does not check them. Local.
+  /// Number of items of r and z on this rank; -1: unknown, so `KrylovSolver` does not check it.
+  /// Local.
   virtual std::ptrdiff_t num_local_items() const { return -1; }
-  /// Updates it from the matrix's values, after `DistMatrix::set_values`. Throws as
+  /// Recomputes the preconditioner after `DistMatrix::set_values`. Throws like
   /// `make_preconditioner`. Collective, blocking.
   virtual void update() {}
-  /// In words. Local.
+  /// Description in words. Local.
   virtual std::string describe() const = 0;
 };
 
 struct PreconditionerOptions {
-  /// Of gauss_seidel, above 0 and below 2; others than 1 make it SSOR.
+  /// For gauss_seidel: between 0 and 2; values other than 1 give SSOR.
   double relaxation = 1;
-  /// Of milu0, as in `IncompleteLuOptions`.
+  /// For milu0, as in `IncompleteLuOptions`.
   double modified = 0.97;
 };
 
 /// "none"; "jacobi": the diagonal; "block_jacobi": the diagonal's b x b blocks, inverted; "ilu0":
-/// ILU(0) of this rank's rows in its own columns, by b x b blocks (block Jacobi over the ranks; of
-/// coupled values D-ILU, the same on 5 and 7 points); "milu0": by items, and the diagonal takes
-/// nearly all fill that is dropped, for M-matrices, as of diffusion, in far fewer iterations;
-/// "icc0": ICC(0) of the same rows by items, for symmetric positive definite A, of which the lower
-/// triangle is read (`IncompleteLu::cholesky`, which see for its shift of the diagonal);
-/// "gauss_seidel": a sweep forward and one backward over the same rows, item by item.
-/// `a` must outlive it. Throws `Errc::invalid_input` on all ranks if the name is unknown, or an
-/// option is wrong, or name or options differ between them, or, with rank and row, if a diagonal
-/// item or block is missing or a pivot is zero or not finite on any. Collective, blocking.
+/// ILU(0) of this rank's diagonal part, by b x b blocks (block Jacobi over the ranks; for coupled
+/// values D-ILU, which is identical for 5- and 7-point stencils); "milu0": by items, and nearly all
+/// dropped fill is added to the diagonal, which needs far fewer iterations for M-matrices, such as
+/// those of diffusion; "icc0": ICC(0) of the same part by items, for symmetric positive definite A,
+/// of which the lower triangle is read (`IncompleteLu::cholesky` describes the shift of its
+/// diagonal); "gauss_seidel": a forward and a backward sweep over the same part, item by item. `a`
+/// must outlive the result. Throws `Errc::invalid_input` on all ranks if the name is unknown, an
+/// option is wrong, name or options differ between ranks, or (naming rank and row) if a diagonal
+/// item or block is missing or a pivot is zero or not finite on any rank. Collective, blocking.
 std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name,
                                                     const PreconditionerOptions& options = {});
 
@@ -63,18 +65,19 @@ using PreconditionerInfo = MethodInfo;
 std::span<const PreconditionerInfo> preconditioners();
 
 struct KrylovOptions {
-  /// A name of `krylov_methods()`.
+  /// A name from `krylov_methods()`.
   std::string method = "bicgstab";
   /// Converged once |b - A x| <= max(relative_tolerance * |b|, absolute_tolerance), in the
-  /// Euclidean norm, whatever the preconditioner.
+  /// Euclidean norm, independent of the preconditioner.
   double relative_tolerance = 1e-8;
   double absolute_tolerance = 0;
   int max_iterations = 1000;
-  int restart = 30;  ///< of gmres and fgmres: vectors kept, at least 1
-  /// Diverged once the residual is as many times that of the start.
+  int restart = 30;  ///< for gmres and fgmres: vectors kept, at least 1
+  /// Diverged once the residual exceeds the initial one by this factor.
   double divergence_factor = 1e8;
-  /// On all ranks or none: asked, on each rank by itself, at every sum over the ranks, which takes
-  /// the answer along. A yes on any ends the solve on all, with x as it is by then.
+  /// Set it on all ranks or on none. Each rank calls it at every sum over the ranks, which also
+  /// carries the answer. If it returns true on any rank, the solve ends on all ranks with the
+  /// current x.
   std::function<bool()> wants_to_stop = nullptr;
 };
 
@@ -82,38 +85,38 @@ struct KrylovOptions {
 enum class KrylovEnd {
   converged,
   max_iterations,
-  breakdown,  ///< the method cannot continue: `why` says the reason
+  breakdown,  ///< the method cannot continue; `why` gives the reason
   diverged,   ///< the residual grew by `divergence_factor`, or is not finite
   stopped     ///< by `wants_to_stop`
 };
 /// "converged", "max_iterations", "breakdown", "diverged" or "stopped".
 std::string_view name(KrylovEnd end);
 
-/// The same on all ranks.
+/// Result of a solve, the same on all ranks.
 struct KrylovResult {
   KrylovEnd end = KrylovEnd::converged;
   std::string why;           ///< in a sentence
-  int iterations = 0;        ///< with two multiplies each in both bicgstab, with one in others
+  int iterations = 0;        ///< each with two multiplies in both bicgstab methods, one in others
   double residual_norm = 0;  ///< |b - A x|, computed from x at the end
   int num_multiplies = 0;
   int num_preconditionings = 0;
-  int num_reductions = 0;       ///< sums over all ranks, the ones before and after included
-  std::vector<double> history;  ///< residual norms: of the start, then after each iteration
+  int num_reductions = 0;       ///< sums over all ranks, including those before and after
+  std::vector<double> history;  ///< residual norms: initial, then after each iteration
 };
 
-/// Solves with one operator again and again, by one method; keeps the work vectors.
+/// Solves systems with one operator by one method; keeps the work vectors between solves.
 class KrylovSolver {
  public:
-  /// `a` and `m` must outlive it; `m` may change from one application to the next with fgmres
-  /// only. Throws `Errc::invalid_input` on all ranks if an option is wrong or differs between
-  /// them, or if `a` and `m` have vectors of different lengths on any. Collective, blocking.
+  /// `a` and `m` must outlive it; only with fgmres may `m` change between applications. Throws
+  /// `Errc::invalid_input` on all ranks if an option is wrong or differs between ranks, or if `a`
+  /// and `m` have vectors of different lengths on any rank. Collective, blocking.
   KrylovSolver(const Comm& comm, DistOperator& a, Preconditioner& m,
                const KrylovOptions& options = {});
   KrylovSolver(DistMatrix& a, Preconditioner& m, const KrylovOptions& options = {});
   ~KrylovSolver();
 
-  /// Solves A x = b, from the x that is given. Throws `Errc::invalid_input` on all ranks if a
-  /// length is wrong on any. That it did not converge is no exception. Collective, blocking.
+  /// Solves A x = b with initial guess x. Throws `Errc::invalid_input` on all ranks if a length is
+  /// wrong on any; a solve that does not converge does not throw. Collective, blocking.
   KrylovResult solve(std::span<const double> b, std::span<double> x);
 
   const KrylovOptions& options() const;
@@ -126,8 +129,8 @@ class KrylovSolver {
 struct KrylovMethodInfo {
   std::string_view name;
   std::string_view summary;
-  std::string_view needs;  ///< of A and M, in words
-  double reductions;       ///< sums over all ranks an iteration, at most
+  std::string_view needs;  ///< requirements on A and M, in words
+  double reductions;       ///< sums over all ranks per iteration, at most
 };
 /// The table of methods.
 std::span<const KrylovMethodInfo> krylov_methods();

@@ -8,33 +8,33 @@
 #include <string>
 #include <vector>
 
-// Sparse matrices in double precision, stored in the format and by the lossless compression that
-// multiply this matrix fastest. Library tailrace::sparse, which needs no MPI. Nothing is
-// collective.
+// Sparse matrices in double precision, stored in the format and with the lossless compression that
+// are fastest for multiplications with the matrix. Library tailrace::sparse, which needs no MPI.
+// Nothing is collective.
 namespace tailrace::sparse {
 
-/// Instruction sets of the kernels, slowest first. The processor is asked at run time.
+/// Instruction sets of the kernels, slowest first; selected at run time.
 enum class InstructionSet { portable, avx2, avx512 };
 
-/// What a caller may ask for; the default suits an iterative solver.
+/// Options of a matrix; the defaults suit an iterative solver.
 struct MatrixOptions {
-  /// Name of a format (`formats()`), or "auto": by features and times (TAILRACE_TUNE=off: by
+  /// Name of a format (`formats()`), or "auto": chosen by features and times (TAILRACE_TUNE=off: by
   /// bytes).
   std::string format = "auto";
-  /// "auto" takes a format only if it wins back its conversion within as many multiplies.
+  /// "auto" takes a format only if its conversion pays off within this number of multiplies.
   double expected_multiplies = 1000;
   /// Each row's sum has the bits of `sum = 0; for each item: sum = sum + value * x[column]`, in the
-  /// order of the columns, every operation rounded: formats that sum otherwise are not taken.
+  /// order of the columns, with every operation rounded; formats with other sums are not used.
   bool bit_for_bit = false;
-  /// Store values as given: not as single precision, not by a dictionary.
+  /// Store values unchanged: neither in single precision nor by a dictionary.
   bool plain_values = false;
-  /// Threads of a multiply, at least 1. Results do not depend on it.
+  /// Threads of a multiply, at least 1. Results do not depend on their number.
   int threads = 1;
-  /// No instructions above these are used.
+  /// The highest instruction set that may be used.
   InstructionSet highest = InstructionSet::avx512;
 };
 
-/// A matrix in CSR: row i has the items [row_starts[i], row_starts[i + 1]).
+/// A matrix in CSR format: row i has the items [row_starts[i], row_starts[i + 1]).
 struct Csr {
   std::ptrdiff_t rows = 0;
   std::ptrdiff_t columns = 0;
@@ -45,22 +45,22 @@ struct Csr {
 
 /// A format that "auto" timed on the matrix.
 struct Trial {
-  std::string storage;           ///< format, columns, values, as in "sell, 8-bit columns, fp32"
-  double multiply_s = 0;         ///< CPU time of one multiply [s], its bytes as if from memory
+  std::string storage;           ///< format, columns, values, e.g. "sell, 8-bit columns, fp32"
+  double multiply_s = 0;         ///< CPU time of one multiply [s], with all data from memory
   double conversion_s = 0;       ///< CPU time of the conversion [s]
-  std::size_t memory_bytes = 0;  ///< of the storage
+  std::size_t memory_bytes = 0;  ///< bytes of the storage
 };
 
 /// A row of the table of formats.
 struct FormatInfo {
   std::string name;
   std::string summary;
-  bool same_order = false;  ///< its sums are those of `bit_for_bit`
+  bool same_order = false;  ///< its sums satisfy `bit_for_bit`
 };
-/// The table of formats; the first is the plain reference.
+/// The table of formats; the first is the reference.
 std::vector<FormatInfo> formats();
 
-/// The best instruction set of this processor that is in this build.
+/// The best instruction set that both this processor and this build support.
 InstructionSet best_instruction_set();
 /// "portable", "avx2" or "avx512".
 const char* name(InstructionSet set);
@@ -68,14 +68,14 @@ const char* name(InstructionSet set);
 class Stored;
 struct CsrView;
 
-/// A sparse matrix A (rows x columns) for repeated multiplies. It owns its storage, which copies
-/// share. All members are local; multiplies may run in several threads at once.
+/// A sparse matrix A (rows x columns) for repeated multiplies. Copies share its storage. All
+/// members are local; several threads may multiply concurrently.
 class Matrix {
  public:
   /// From CSR arrays, which are copied: `row_starts` (rows + 1 items, the first 0), and for each
-  /// item its column, ascending and without repeats within a row, and its value (any, NaN and zero,
-  /// too). Empty rows are fine. Blocking. Throws std::invalid_argument that names what is wrong,
-  /// also if a format is asked for that cannot hold the matrix, and std::bad_alloc.
+  /// item its column (ascending and unique within a row) and its value (any, including NaN and
+  /// zero). Rows may be empty. Blocking. Throws std::invalid_argument naming the error, also if the
+  /// requested format cannot store the matrix, and std::bad_alloc.
   Matrix(std::ptrdiff_t columns, std::span<const std::int32_t> row_starts,
          std::span<const std::int32_t> column_indices, std::span<const double> values,
          const MatrixOptions& options = {});
@@ -84,18 +84,19 @@ class Matrix {
          std::span<const std::int64_t> column_indices, std::span<const double> values,
          const MatrixOptions& options = {});
 
-  /// From dense blocks of 2 to 16 (b = `block`), stored as such, nothing timed: block row i has the
-  /// blocks [row_starts[i], row_starts[i + 1]), `block_columns` ascending within a row, below
-  /// `num_block_columns`; item (r, c) of block k is values[(k * b + c) * b + r], column by column.
-  /// All is copied. The items are all those of the blocks, zeros, too. Throws as the constructors.
+  /// From dense b x b blocks (b = `block`, 2 to 16), stored as blocks without timing formats: block
+  /// row i has the blocks [row_starts[i], row_starts[i + 1]), with `block_columns` ascending within
+  /// a row and below `num_block_columns`; item (r, c) of block k is values[(k * b + c) * b + r],
+  /// column by column. All arrays are copied. All items of the blocks count as items of the matrix,
+  /// including zeros. Throws like the constructors.
   static Matrix from_blocks(int block, std::ptrdiff_t num_block_columns,
                             std::span<const std::int64_t> row_starts,
                             std::span<const std::int32_t> block_columns,
                             std::span<const double> values, const MatrixOptions& options = {});
 
-  /// Other values for the same items, in the same order, in the format that was chosen: nothing is
-  /// timed again. Copies of the matrix keep their values. Blocking; not while another thread
-  /// multiplies. Throws std::invalid_argument if there are more or fewer.
+  /// Replaces the values of the same items, in the same order and in the chosen format, without new
+  /// timings. Copies of the matrix keep their values. Blocking; must not be called while another
+  /// thread multiplies. Throws std::invalid_argument if the number of values is wrong.
   void set_values(std::span<const double> values);
 
   std::ptrdiff_t rows() const { return rows_; }
@@ -110,24 +111,24 @@ class Matrix {
   void multiply(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx, double* y,
                 std::ptrdiff_t ldy) const;
 
-  /// y = A^T x, for x (rows) and y (columns), which may not overlap, from the same storage: nothing
-  /// else is stored. One thread, whatever `threads` says. In every format, each item of y has the
-  /// bits of `sum = 0; for each item of its column: sum = sum + value * x[row]`, in the order of
-  /// the rows, every operation rounded. Blocking. Throws std::invalid_argument if a length is
-  /// wrong.
+  /// y = A^T x, for x (rows) and y (columns), which may not overlap, from the same storage. Uses
+  /// one thread, regardless of `threads`. In every format, each item of y has the bits of `sum = 0;
+  /// for each item of its column: sum = sum + value * x[row]`, in the order of the rows, every
+  /// operation rounded. Blocking. Throws std::invalid_argument if a length is wrong.
   void multiply_transposed(std::span<const double> x, std::span<double> y) const;
   /// Y = A^T X for `vectors` vectors: X (rows x vectors) and Y (columns x vectors) column-major
-  /// with leading dimensions `ldx` and `ldy`. Each column of Y has the bits of one vector's.
+  /// with leading dimensions `ldx` and `ldy`. Each column of Y has the same bits as for a single
+  /// vector.
   void multiply_transposed(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx, double* y,
                            std::ptrdiff_t ldy) const;
 
-  /// The matrix as it was given, bit by bit.
+  /// The matrix as given to the constructor, bit for bit.
   Csr to_csr() const;
   /// Format, columns and values in words.
   std::string storage() const;
   /// Bytes of the storage. (CSR with 32-bit columns has 12 per item and 8 per row.)
   std::size_t memory_bytes() const;
-  /// What "auto" timed, the reference first; empty if nothing was.
+  /// Formats that "auto" timed, the reference first; empty if it timed none.
   const std::vector<Trial>& trials() const { return trials_; }
 
  private:

@@ -7,12 +7,12 @@
 #include <vector>
 
 // Products and solves with block CSR whose values stay in the caller's memory (blocks of 2 to 16,
-// column by column). A copy of blocks of 15 costs as much as some 30 products where the system is
-// slow to give memory. Library tailrace::sparse, which needs OpenMP and no MPI. Nothing here is
+// column by column). Where the system allocates memory slowly, copying 15 x 15 blocks costs as much
+// as about 30 products. Library tailrace::sparse, which needs OpenMP and no MPI. Nothing here is
 // collective. Arguments are not checked. Constructors throw std::bad_alloc.
 namespace tailrace::sparse {
 
-/// A matrix in blocks without its values.
+/// The structure of a block matrix, without its values.
 class BorrowedBlocks {
  public:
   /// `row_starts` counts blocks; `columns` are block columns, below `block_columns`.
@@ -36,8 +36,8 @@ class BorrowedBlocks {
   std::ptrdiff_t last_row_ = 0;  ///< the last block row with a block
 };
 
-/// Factors of a block ILU in one array: L's rows, then U's rows, each with the inverse of its block
-/// on the diagonal at its end; rows are where `lower` and `upper` say, [first, last) in blocks. The
+/// Factors of a block ILU in one array: L's rows, then U's rows, each followed by the inverse of
+/// its diagonal block; `lower` and `upper` give the range of each row, [first, last) in blocks. The
 /// block on the diagonal is at `last` of `upper`.
 class BorrowedBlockFactors {
  public:
@@ -54,13 +54,14 @@ class BorrowedBlockFactors {
   std::vector<std::int32_t> columns_;
   const double* values_;
   std::int64_t last_;               ///< the last block in memory
-  std::vector<double> last_block_;  ///< its copy, and room behind it
+  std::vector<double> last_block_;  ///< its copy, with padding
 };
 
-/// Factors of block rows of A without fill, or with that which `lower` and `upper` have room for:
-/// `values`, laid out as `BorrowedBlockFactors` wants them, become L and U, blocks on U's diagonal
-/// inverted. A's row k has blocks [starts[k], starts[k + 1]). Otherwise unchecked. False if a block
-/// on the diagonal is singular or not finite, or if the factors have no place for a block of A.
+/// Factors block rows of A without fill, or with the fill for which `lower` and `upper` have room:
+/// `values`, in the layout of `BorrowedBlockFactors`, become L and U, with the diagonal blocks of U
+/// inverted. A's row k has blocks [starts[k], starts[k + 1]). Nothing else is checked. Returns
+/// false if a diagonal block is singular or not finite, or if the factors have no place for a block
+/// of A.
 bool factor_blocks(int block, const std::int32_t* starts, const std::int32_t* columns,
                    const double* items, const std::vector<BorrowedBlockFactors::Range>& lower,
                    const std::vector<BorrowedBlockFactors::Range>& upper,

@@ -17,7 +17,7 @@
 // rows, in the order of its rows.
 namespace tailrace::sparse {
 
-/// Something that a Krylov solver multiplies with: a `DistMatrix`, or a caller's own.
+/// The operator of a Krylov solver: a `DistMatrix`, or a custom class.
 class DistOperator {
  public:
   DistOperator() = default;
@@ -28,80 +28,81 @@ class DistOperator {
   virtual std::ptrdiff_t num_local_items() const = 0;
   /// y = A x, for x and y of `num_local_items()`, which do not overlap. Collective, blocking.
   virtual void multiply(std::span<const double> x, std::span<double> y) = 0;
-  /// The same where the caller knows that lengths are right on all ranks, as a `KrylovSolver` does.
+  /// The same without checks, for callers that have checked the lengths on all ranks.
   virtual void multiply_unchecked(std::span<const double> x, std::span<double> y) {
     multiply(x, y);
   }
 };
 
 struct DistMatrixOptions {
-  /// How the local parts are stored; threads, format and so on.
+  /// Storage of the local parts: threads, format and so on.
   MatrixOptions local = MatrixOptions();
-  /// One of the library's methods of exchanging blocks, as in "pairwise", or "auto".
+  /// A method for the exchange of blocks, e.g. "pairwise", or "auto".
   std::string halo_method = "auto";
 };
 
-/// Values of blocks that are multiples of the identity but on the diagonal, as where transport
-/// couples each species with itself in other cells, and reactions couple those of a cell.
+/// Values of a block matrix whose off-diagonal blocks are multiples of the identity: for example,
+/// transport couples each species with itself in other cells, and reactions couple the species of a
+/// cell.
 struct CoupledValues {
-  /// For each block column that is given, what the identity is multiplied by.
+  /// For each given block column, the factor of the identity.
   std::span<const double> couplings;
-  /// A row-major block for each block row, added to that on the diagonal.
+  /// For each block row, a row-major block that is added on the diagonal.
   std::span<const double> blocks;
 };
 
 /// A square sparse matrix of dense b x b blocks (b = 1: a plain one), its block rows distributed
-/// over ranks. It copies what it is given. A multiply exchanges the items of x that other ranks'
-/// rows have columns for, while it multiplies with this rank's own columns.
+/// over ranks. It copies its arguments. A multiply exchanges the items of x that the rows of other
+/// ranks need, while it multiplies with this rank's own columns.
 class DistMatrix final : public DistOperator {
  public:
-  /// `rows` has one axis: the global block rows, of which each rank holds its boxes (one or more,
-  /// or none; each block row is on one rank). This rank's block rows are numbered in the order of
-  /// its boxes. Block row i has the blocks [row_starts[i], row_starts[i + 1]): `block_columns`
-  /// are global block columns, ascending within a row; `values` are row-major blocks one after the
-  /// other: item (r, c) of block k is values[(k * block + r) * block + c].
-  /// Throws `Errc::invalid_input` on all ranks, naming rank and reason, if an argument is wrong on
-  /// any, or if the layouts or block sizes differ. Collective, blocking.
+  /// `rows` has one axis: the global block rows, of which each rank holds zero or more boxes; each
+  /// block row is on exactly one rank. This rank's block rows are numbered in the order of its
+  /// boxes. Block row i has the blocks [row_starts[i], row_starts[i + 1]): `block_columns` are
+  /// global block columns, ascending within a row; `values` are row-major blocks one after the
+  /// other: item (r, c) of block k is values[(k * block + r) * block + c]. Throws
+  /// `Errc::invalid_input` on all ranks, naming rank and reason, if an argument is wrong on any, or
+  /// if the layouts or block sizes differ. Collective, blocking.
   DistMatrix(const Comm& comm, const Layout& rows, int block,
              std::span<const std::int64_t> row_starts, std::span<const std::int64_t> block_columns,
              std::span<const double> values,
              const DistMatrixOptions& options = DistMatrixOptions());
-  /// The same with coupled values, b at most 16: each block off the diagonal is a number, in
-  /// memory and in what is computed. `options.local` is not needed. As above.
+  /// The same with coupled values and b at most 16: off-diagonal blocks are stored and multiplied
+  /// as single numbers. `options.local` is ignored. Throws as above. Collective, blocking.
   DistMatrix(const Comm& comm, const Layout& rows, int block,
              std::span<const std::int64_t> row_starts, std::span<const std::int64_t> block_columns,
              const CoupledValues& values, const DistMatrixOptions& options = DistMatrixOptions());
   ~DistMatrix() override;
 
-  /// Other values (as many, in the same order) in the same structure: nothing is searched or timed
-  /// again. Throws as the constructor. Collective, blocking.
+  /// Replaces the values (same number and order) in the same structure, without new searches or
+  /// timings. Throws like the constructor. Collective, blocking.
   void set_values(std::span<const double> values);
-  void set_values(const CoupledValues& values);  ///< of a matrix that was made from such ones
+  void set_values(const CoupledValues& values);  ///< for a matrix with coupled values
 
   /// Throws `Errc::invalid_input` on all ranks if a length is wrong on any, which takes one sum
   /// over the ranks. Collective, blocking.
   void multiply(std::span<const double> x, std::span<double> y) override;
-  /// The same without that sum: a wrong length is undefined behaviour.
+  /// The same without this sum: a wrong length is undefined behaviour.
   void multiply_unchecked(std::span<const double> x, std::span<double> y) override;
 
   const Comm& comm() const;
   int block() const;
   std::ptrdiff_t num_local_rows() const;  ///< block rows of this rank
   std::ptrdiff_t num_local_items() const override;
-  std::ptrdiff_t num_global_rows() const;  ///< block rows of all
-  /// This rank's rows in its own columns, as blocks: local block columns, ascending within a row;
-  /// blocks as given. What preconditioners that work by rank are made from. Valid while the matrix
-  /// lives, its values until `set_values`.
+  std::ptrdiff_t num_global_rows() const;  ///< block rows of all ranks
+  /// The diagonal part of this rank (its rows and its own columns) as blocks, for preconditioners
+  /// that work per rank: local block columns, ascending within a row; blocks as given. Valid during
+  /// the lifetime of the matrix; values until `set_values`.
   struct Diagonal {
     std::span<const std::int64_t> row_starts;
     std::span<const std::int32_t> block_columns;
-    /// Of coupled values the couplings.
+    /// For coupled values: the couplings.
     std::span<const double> values;
-    /// Of coupled values what is added on the diagonal, each block in column order; else empty.
+    /// For coupled values: the blocks added on the diagonal, column-major; otherwise empty.
     std::span<const double> blocks;
   };
   Diagonal local_diagonal() const;
-  /// Block columns of other ranks that this rank's rows have.
+  /// Number of block columns of other ranks in this rank's rows.
   std::ptrdiff_t num_halo_columns() const;
   /// Bytes that this rank sends in a multiply.
   std::ptrdiff_t halo_bytes() const;

@@ -3,12 +3,12 @@
 
 #include <cstddef>
 
-// C := alpha op(A) op(B) + beta C by one of several methods, where BLAS libraries are slow: few
-// rows, columns or sums. Library tailrace::dense. Nothing here is collective.
+// C := alpha op(A) op(B) + beta C by one of several methods, for shapes where BLAS libraries are
+// slow: few rows, few columns or short sums. Library tailrace::dense. Nothing here is collective.
 namespace tailrace::dense {
 
-/// The arguments of dgemm or sgemm: op(A) is m x k, op(B) k x n, C m x n, all column-major. They
-/// are right (checked by the caller): extents not negative, leading dimensions long enough.
+/// The arguments of dgemm or sgemm: op(A) is m x k, op(B) k x n, C m x n, all column-major. The
+/// caller has checked them: extents are not negative, and leading dimensions are large enough.
 template <class T>
 struct Gemm {
   bool a_transposed, b_transposed;
@@ -27,14 +27,14 @@ struct Gemm {
 enum class GemmMethod {
   library,  ///< the BLAS library's own routine; the reference
   packed,   ///< blocks of A and B copied side by side
-  direct,   ///< A read where it lies: few columns, or few sums
+  direct,   ///< A read in place: few columns, or short sums
   inner,    ///< sums along k: small C, long k, A transposed
   num_methods
 };
 /// "library", "packed", "direct" or "inner".
 const char* name(GemmMethod method);
 
-/// Whether a method may pay for such a product; T is double or float. Local.
+/// Whether a method may pay off for such a product; T is double or float. Local.
 template <class T>
 bool worth_trying(GemmMethod method, const Gemm<T>& product);
 

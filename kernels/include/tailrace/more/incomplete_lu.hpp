@@ -14,34 +14,32 @@
 namespace tailrace::sparse {
 
 struct IncompleteLuOptions {
-  /// "rows": one row after the other; "chain": the same, but what a row waits for longest is added
-  /// last, and U's rows are divided by their pivots beforehand; "levels": rows that do not wait for
-  /// each other side by side; "auto": the fastest, timed on these factors (TAILRACE_TUNE=off:
-  /// chain).
+  /// "rows": one row after the other; "chain": the same, but the term that becomes available last
+  /// is added last, and the rows of U are divided by their pivots in advance; "levels": independent
+  /// rows together; "auto": the fastest, timed on these factors (TAILRACE_TUNE=off: chain).
   std::string schedule = "auto";
-  /// The bits of a solve are those of "rows" ("chain" is not taken).
+  /// A solve gives the same bits as "rows" ("auto" then excludes "chain").
   bool bit_for_bit = false;
-  /// Factors are rounded to single precision after the factorisation: fewer bytes, for a
-  /// preconditioner that is approximate anyway. Sums stay in double precision.
+  /// Round the factors to single precision after the factorisation: fewer bytes, and a
+  /// preconditioner is approximate anyway. Sums are in double precision.
   bool single_precision = false;
-  /// Part of the fill that is dropped which its row's diagonal takes, 0 to 1, of ILU(0) only: near
-  /// 1 a solve has nearly A's row sums (MILU(0): Gustafsson, BIT 18 (1978) 142). Fewer iterations
-  /// where A is an M-matrix, as of diffusion; elsewhere pivots may come near 0.
+  /// Share of the dropped fill that is added to the diagonal of its row, 0 to 1, for ILU(0) only:
+  /// near 1, L U nearly has the row sums of A (MILU(0): Gustafsson, BIT 18 (1978) 142). Needs fewer
+  /// iterations if A is an M-matrix, e.g. of diffusion; for other matrices pivots may approach 0.
   double modified = 0;
   InstructionSet highest = InstructionSet::avx512;
 };
 
 class LuSolver;
 
-/// ILU(0): L U that agrees with A on the places of A's items and has no others (Meijerink and van
-/// der Vorst, Math. Comp. 31 (1977) 148), or ICC(0). A preconditioner. It owns its factors, which
-/// do not change; copies share them. All members are local; several threads may solve at once.
+/// Preconditioner ILU(0) or ICC(0): L and U have the sparsity pattern of A, and L U equals A on it
+/// (Meijerink and van der Vorst, Math. Comp. 31 (1977) 148). The factors do not change, and copies
+/// share them. All members are local; several threads may solve concurrently.
 class IncompleteLu {
  public:
-  /// From square A (n x n) in CSR as `Matrix` takes it, with an item on each place of the diagonal.
-  /// Blocking. Throws std::invalid_argument that names what is wrong, and std::domain_error with
-  /// the row if a pivot is zero or not finite, or if a factor is beyond single precision and it is
-  /// asked for.
+  /// From square A (n x n) in CSR format as for `Matrix`, with all diagonal items present.
+  /// Blocking. Throws std::invalid_argument naming the error, and std::domain_error with the row if
+  /// a pivot is zero or not finite, or if single precision is requested and a factor exceeds it.
   IncompleteLu(std::span<const std::int32_t> row_starts,
                std::span<const std::int32_t> column_indices, std::span<const double> values,
                const IncompleteLuOptions& options = {});
@@ -51,10 +49,10 @@ class IncompleteLu {
                const IncompleteLuOptions& options = {});
 
   /// ICC(0) of symmetric positive definite A, of which the lower triangle is read: L D L^T with
-  /// every pivot of D above 0, so a preconditioner of conjugate gradients. Where A itself has no
-  /// such factors, they are those of A + shift * diag(A). In the form of `factors()`, U = D L^T.
-  /// Throws as the constructors, and std::domain_error with the row if an item is not finite or one
-  /// on the diagonal not above 0.
+  /// positive pivots in D, so it can precondition conjugate gradients. If A has no such factors, A
+  /// + shift * diag(A) is factored instead. In `factors()`, U = D L^T. Throws like the
+  /// constructors, and std::domain_error with the row if an item is not finite or a diagonal item
+  /// is not positive.
   static IncompleteLu cholesky(std::span<const std::int32_t> row_starts,
                                std::span<const std::int32_t> column_indices,
                                std::span<const double> values,
@@ -65,28 +63,29 @@ class IncompleteLu {
                                std::span<const double> values,
                                const IncompleteLuOptions& options = {});
 
-  /// From L and U that exist already, in one matrix as `factors()` gives them. Throws as the
-  /// constructors.
+  /// From existing L and U in one matrix, in the form of `factors()`. Throws like the constructors.
   static IncompleteLu from_factors(Csr factors, const IncompleteLuOptions& options = {});
 
   std::ptrdiff_t rows() const { return rows_; }
-  /// x = U^-1 L^-1 b (n each), which may be the same array, else apart. Blocking. The bits do not
-  /// depend on instruction set, and on the schedule only by "chain". Throws std::invalid_argument
-  /// if a length is wrong.
+  /// x = U^-1 L^-1 b (n items each); x and b are the same array or do not overlap. Blocking. The
+  /// result has the same bits for all instruction sets and for all schedules except "chain". Throws
+  /// std::invalid_argument if a length is wrong.
   void solve(std::span<const double> b, std::span<double> x) const;
 
-  /// L (below the diagonal, its own of ones left out) and U in one matrix of A's structure.
+  /// L (below the diagonal; its unit diagonal is omitted) and U in one matrix with the structure of
+  /// A.
   const Csr& factors() const { return *factors_; }
-  /// What the diagonal grew by, relative to itself, before `cholesky` had pivots above 0; else 0.
+  /// The relative shift of the diagonal that `cholesky` needed for positive pivots; otherwise 0.
   double shift() const { return shift_; }
-  /// Levels: groups of rows that wait for each other, one after the other; 0 if "chain" was asked
-  /// for, which does not compute them.
+  /// Number of levels: groups of rows, each of which depends on earlier groups; 0 if "chain" was
+  /// requested, which does not compute them.
   std::ptrdiff_t num_levels() const { return num_levels_; }
-  /// Schedule and values in words, as in "levels, fp64".
+  /// Schedule and value type in words, e.g. "levels, fp64".
   std::string storage() const;
-  /// Bytes that a solve reads of the factors (`factors()` is kept in addition).
+  /// Bytes of the factors that a solve reads (`factors()` is stored in addition).
   std::size_t memory_bytes() const;
-  /// What "auto" timed, "rows" first; "levels" are not tried with fewer than 16 rows per level.
+  /// Schedules that "auto" timed, "rows" first; "levels" is not tried with fewer than 16 rows per
+  /// level.
   const std::vector<Trial>& trials() const { return trials_; }
 
  private:
