@@ -44,7 +44,7 @@ def prefix_of(family: str | None = None) -> Path:
     prefix = Path(program).resolve().parent.parent if program else None
     if prefix is None or not (prefix / "include" / "tailrace.h").is_file():
         raise TailraceError(
-            "no headers are installed here: `make install` installs them with programs that must "
+            "no headers are installed: `make install` installs them with programs that must "
             "be on PATH, or install a binary wheel (docs/start.md)"
         )
     return prefix

@@ -100,7 +100,7 @@ def find_case(case: str) -> Path:
     if path.is_file():
         return path
     if path.is_dir():
-        raise TailraceError(f"case {case}: is a folder; name a case file (.toml)", status=2)
+        raise TailraceError(f"case {case} is a folder; name a case file (.toml)", status=2)
     cases = shipped_cases()
     if case in cases:
         return cases[case]

@@ -126,7 +126,7 @@ class _Series:
             with h5py.File(self.index.parent / path) as file:
                 form = _form_of(name, file[name], array.shape[1:])
                 if stored not in (None, form):
-                    raise TailraceError(f"{path}: {name} is stored in another way than before")
+                    raise TailraceError(f"{path}: {name} is not stored as in earlier steps")
                 stored = form
                 numbers = {step.row: number for number, step in steps}
                 if file[name].chunks is None:
@@ -305,7 +305,7 @@ def _form_of(
 ) -> tuple[tuple[int, ...], list[dict[str, Any]]]:
     """Return the extents of a chunk of a step, and the codecs that undo its filters."""
     if array.is_virtual or (array.chunks is None and array.id.get_offset() is None):
-        raise TailraceError(f"{array.file.filename}: {name} lies in other files")
+        raise TailraceError(f"{array.file.filename}: the data of {name} is in other files")
     if array.chunks is None:
         return in_step, []
     settings = array.id.get_create_plist()

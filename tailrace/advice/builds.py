@@ -90,8 +90,8 @@ class Builds:
             raise TailraceError(f"--build '{command}': succeeds, but {error}", status=2) from error
         if _written(self.original) == before:
             raise TailraceError(
-                f"--build '{command}': did not write {name}; expected a command that builds the "
-                "program that is run, from scratch each time, as in 'make -B'",
+                f"--build '{command}': did not write {name}; expected a command that rebuilds the "
+                "program from scratch each time, e.g. 'make -B'",
                 status=2,
             )
         self._plain = self._keep()

@@ -36,7 +36,7 @@ def named_setting(what: str, runner: Runner) -> Setting:
         return Setting(what, {"PETSC_OPTIONS": f"{ours} {given}" if given else ours})
     if not Path(what).exists():
         names = "blas, collectives, io, refine, remembered, sparse, waiting"
-        raise TailraceError(f"{what}: neither a file of settings nor one of {names}", status=2)
+        raise TailraceError(f"{what}: neither a settings file nor one of {names}", status=2)
     setting = read_settings(Path(what))
     if not (setting.environment or setting.options or setting.wrapper):
         raise TailraceError(

@@ -54,7 +54,7 @@ def find(program: Path, arguments: list[str], ranks: int) -> Path:
     path = file_of(program, arguments, ranks)
     if not path.is_file():
         raise TailraceError(
-            f"nothing is remembered for this build of {program.name} on {ranks} ranks of "
+            f"there are no stored settings for this build of {program.name} on {ranks} ranks of "
             f"this kind of machine; tailrace advise -n {ranks} -- {program.name} ... "
             "finds settings"
         )

@@ -92,7 +92,7 @@ class Runner:
         except (IndexError, ValueError, TypeError) as error:
             raise TailraceError(
                 f"--metric {self.metric}: finds no number in the program's output; expected an "
-                r"expression with one group, as in 'Loop time of (\S+)'",
+                r"expression with one group, e.g. 'Loop time of (\S+)'",
                 status=2,
             ) from error
         return value

@@ -46,7 +46,7 @@ class Beneath:
         """
         parts = name.split("/")
         if not name or any(part in ("", ".", "..") for part in parts):
-            raise TailraceError(f"{name!r}: is no name beneath {self.root}")
+            raise TailraceError(f"{name!r} is not a path below {self.root}")
         folders = tuple(parts[:-1])
         if folders != self._last:
             self._drop()
@@ -66,7 +66,7 @@ class Beneath:
                     below = os.open(part, _FOLDER_FLAGS, dir_fd=at)
             except OSError as error:
                 where = self.root / "/".join(folders[: i + 1])
-                raise TailraceError(f"{where}: is no folder (links are not followed)") from error
+                raise TailraceError(f"{where} is not a folder (links are not followed)") from error
             finally:
                 os.close(at)
             at = below

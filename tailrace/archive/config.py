@@ -87,7 +87,7 @@ def load_config(given: Path | None = None) -> Config:
         table = tomllib.loads(file.read_text())
     except FileNotFoundError:
         hint = "write one (docs/archive.md), or name it with --config or TAILRACE_ARCHIVE"
-        raise TailraceError(f"{file}: no configuration of the archive; {hint}", 2) from None
+        raise TailraceError(f"{file}: there is no archive configuration; {hint}", 2) from None
     except (OSError, ValueError) as error:
         raise TailraceError(f"{file}: {getattr(error, 'strerror', None) or error}", 2) from error
     try:

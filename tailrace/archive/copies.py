@@ -215,4 +215,6 @@ def require_copies(archive: Archive, copies: int) -> None:
     """Raise an error if there are fewer targets than copies."""
     if not 1 <= copies <= len(archive.config.places):
         names = ", ".join(place.name for place in archive.config.places)
-        raise TailraceError(f"{copies} copies need {copies} targets; configured are {names}", 2)
+        raise TailraceError(
+            f"{copies} copies need {copies} targets; only {names} are configured", 2
+        )

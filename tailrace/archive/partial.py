@@ -78,7 +78,7 @@ def restore_parts(
 ) -> dict[str, Any]:
     """Do as `restore_paths` for the options --variable, --box and --time."""
     if wanted.to is None and not wanted.dry_run:
-        raise TailraceError("a part of a file needs --to DIR", 2)
+        raise TailraceError("to restore a part of a file, give --to DIR", 2)
     if wanted.box and not wanted.variables:
         raise TailraceError("--box needs --variable", 2)
     chosen = list(_choose(archive, wanted, found))

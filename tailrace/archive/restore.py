@@ -256,7 +256,7 @@ class _Restorer:
         found = self._archive.index.found(entry.id)
         data = origin(self._archive.index, found)
         if data is None:
-            raise TailraceError(f"is a hard link to {entry.link}, which the bundle has not")
+            raise TailraceError(f"is a hard link to {entry.link}, which is not in the bundle")
         if not self._wanted(name, data):
             return
         newest = self._archive.index.newest(entry.link)

@@ -31,7 +31,7 @@ def occupied_bus(bytes_per_s: float) -> Iterator[BusLoad | None]:
         return
     allowed = os.sched_getaffinity(0)
     if len(allowed) < 2:
-        raise TailraceError("--bus needs two processors: one occupies the bus, one is measured")
+        raise TailraceError("--bus needs two processors: one loads the bus, the other is measured")
     load = BusLoad(max(allowed))
     program, first = driver("bus-load")
     words = first + arguments(rate=bytes_per_s, cpu=load.cpu)

@@ -37,7 +37,7 @@ def require_clone(option: str) -> None:
     """Complain about an option that needs a script of the repository outside of a clone."""
     if not in_clone():
         raise TailraceError(
-            f"{option}: needs a script of bench/, which only a clone of the repository has",
+            f"{option} needs a script in bench/ of a clone of the repository",
             status=2,
         )
 

@@ -90,7 +90,7 @@ def choose(variants: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, 
             known = "; ".join(variant["name"] for variant in usual)
             divided = "entries are divided by semicolons; " if "," in word else ""
             raise TailraceError(
-                f"--entries {word}: {divided}no entry has this in its name ({known})", status=2
+                f"--entries {word}: {divided}no entry contains this word ({known})", status=2
             )
         kept |= fitting
     return [variant for variant in variants if variant["name"] in kept]

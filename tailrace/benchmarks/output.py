@@ -68,7 +68,9 @@ def _source(options: Options) -> dict[str, str]:
     if not options.field_file:
         return {}
     if options.sizes:
-        raise TailraceError("--points and --fields: the array has its own size", status=2)
+        raise TailraceError(
+            "--points cannot be used with --fields: the array has a fixed size", status=2
+        )
     text = options.field_file
     file, colon, array = (text, "", "") if Path(text).exists() else text.rpartition(":")
     if not Path(file).is_file():

@@ -81,7 +81,7 @@ def run_once(command: Command, needs_result: bool = True) -> list[dict[str, Any]
         if "bad_alloc" in tail:
             tail = "not enough memory; give smaller sizes"
         if done.returncode == 0 and not tail:
-            raise TailraceError("nothing was measured: sizes and entries leave nothing to run")
+            raise TailraceError("nothing was measured: no combination of sizes and entries remains")
         raise TailraceError(f"exit status {done.returncode}: {tail}")
     return [json.loads(line) for line in lines]
 

@@ -56,7 +56,7 @@ def require_entries(measured: Measured, words: list[str], table: str) -> None:
     for word in words:
         if names and not any(word in name for name in names):
             raise TailraceError(
-                f"--entries {word}: no entry has this in its name (`tailrace list {table}` names "
+                f"--entries {word}: no entry contains this word (`tailrace list {table}` names "
                 "ours; without --entries all are shown)",
                 status=2,
             )

@@ -20,7 +20,7 @@ def mount(folder: Path, bytes_per_s: str, size: int, why: str = "--throttle") ->
     """
     require_clone(why)
     if os.geteuid() != 0:
-        raise TailraceError(f"{why} needs root; run without it, or sleep on a disk as it is")
+        raise TailraceError(f"{why} needs root; omit it, or use the disk without a limit")
     # In a separate session, which Ctrl-C does not reach.
     holder = subprocess.Popen(
         [str(SCRIPT), "hold", str(folder), bytes_per_s, str(size)],

@@ -32,25 +32,25 @@ GROUPS: dict[str, dict[str, str]] = {
         "report": "Make the report of a run or of a profile: one page with pictures.",
     },
     "Any MPI program": {
-        "profile": "Say where any MPI program spends its time, and who waits for whom.",
-        "diff": "Say what changed between two profiles, and what may be noise.",
+        "profile": "Show where an MPI program spends its time, and which ranks wait.",
+        "diff": "Show what changed between two profiles beyond noise.",
         "exec": "Run any program with measured settings or a faster library.",
-        "doctor": "Say whether a program is launched right.",
+        "doctor": "Check whether a program is launched correctly.",
         "advise": "Measure which settings make a program faster.",
-        "map": "Choose which rank runs on which node, and write it for launchers.",
+        "map": "Choose which rank runs on which node; write files for launchers.",
     },
     "Files": {
-        "verify": "Check files against their checksums.",
-        "stripe": "Show, advise on or set the stripes of files.",
-        "archive": "Keep results on a second tier, and get parts of them back.",
+        "verify": "Compare files with their checksums.",
+        "stripe": "Show, recommend or set the stripes of files.",
+        "archive": "Archive results on a second tier, and restore all or parts of them.",
     },
     "Planning": {
-        "plan": "Say what output costs a run, without and with servers.",
+        "plan": "Predict the cost of output, without and with servers.",
     },
     "This machine": {
-        "tune": "Measure which methods are best here, and remember.",
+        "tune": "Measure which methods are fastest here, and store the result.",
         "list": "Show methods, kernels, hints, cases and other tables of this build.",
-        "bench": "Measure this machine; compare with other libraries.",
+        "bench": "Benchmark this machine and compare with other libraries.",
         "config": "Print the flags that build a program with this installation.",
     },
 }
@@ -61,7 +61,7 @@ Tailrace keeps parallel simulations computing while their data moves.
 
 Your own MPI program, unchanged: where does its time go?
   tailrace profile -n 2 -- ./app
-  tailrace doctor -n 2 -- ./app        is it launched right?
+  tailrace doctor -n 2 -- ./app        is it launched correctly?
 
 See what hidden output does, in one to two minutes:
   tailrace demo
@@ -74,7 +74,7 @@ Run a shipped case, then a copy that you edited:
 
 Measure this machine:
   tailrace bench io --folder .         ways to write a shared file, compared
-  tailrace tune                        finds the best methods, remembers them
+  tailrace tune                        finds the fastest methods
 
 tailrace --help lists all commands; tailrace COMMAND --help explains one.
 tailrace --install-completion installs completion for your shell.
@@ -170,14 +170,14 @@ def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="With --version: print how it was built, too, as JSON.")
+        bool, typer.Option("--json", help="With --version: also print how it was built, as JSON.")
     ] = False,
 ) -> None:
     if version:
         _print_version(as_json)
         raise typer.Exit
     if as_json:
-        raise TailraceError("--json stands behind a command, or with --version", status=2)
+        raise TailraceError("--json needs a command before it, or --version", status=2)
     if context.invoked_subcommand is None:
         typer.echo(START + _where_docs_are())
 

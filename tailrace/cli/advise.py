@@ -53,20 +53,20 @@ def advise(
     command: Annotated[list[str], typer.Argument(help="-- PROGRAM ARGS", show_default=False)],
     ranks: RanksOption,
     budget_s: Annotated[
-        float, typer.Option("--budget", min=1, metavar="S", help="Seconds for trying settings.")
+        float, typer.Option("--budget", min=1, metavar="S", help="Time limit for the trials [s].")
     ] = 120,
     tips: Annotated[
-        str, _option("Try only these tips, as in binding,malloc.", metavar="NAMES")
+        str, _option("Try only these tips, e.g. binding,malloc.", metavar="NAMES")
     ] = "",
     metric: Annotated[
         str,
-        _option("The time in its output: 'Loop time of (\\S+)'.", metavar="REGEX"),
+        _option("Read the time from its output: 'Loop time of (\\S+)'.", metavar="REGEX"),
     ] = "",
     build: Annotated[
-        str, _option("Also try flags and compilers: 'make -B'.", metavar="COMMAND")
+        str, _option("Build command, to try flags and compilers: 'make -B'.", metavar="COMMAND")
     ] = "",
     settings: Annotated[
-        Path, _option("Where the winners are written.", metavar="FILE", hidden=True)
+        Path, _option("File for the best settings.", metavar="FILE", hidden=True)
     ] = DEFAULT_SETTINGS,
     apply: Annotated[
         str | None,
@@ -86,13 +86,15 @@ def advise(
     """
     require_json_place(json_to)
     if build and apply is not None:
-        raise TailraceError("--build: not with --apply, which runs the program as built", status=2)
+        raise TailraceError(
+            "--build cannot be used with --apply, which runs the program as built", status=2
+        )
     if apply is not None:
         runner = make_runner(ranks, command, metric)
         _check_gain(runner, apply, budget_s, rounds or 0, json_to, report)
         return
     if rounds is not None or report is not None:
-        raise TailraceError("--rounds and --report go with --apply", status=2)
+        raise TailraceError("--rounds and --report need --apply", status=2)
     require_place(settings, "--settings")
     chosen = [word.strip() for word in tips.split(",") if word.strip()]
     require_tips(chosen)

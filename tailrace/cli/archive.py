@@ -14,10 +14,10 @@ from tailrace.cli.help_all import CommandsOnly
 from tailrace.errors import TailraceError
 
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", help="Configuration; else TAILRACE_ARCHIVE.")
+    Path | None, typer.Option("--config", help="Configuration [default: TAILRACE_ARCHIVE].")
 ]
 Paths = Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH...")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 archive = typer.Typer(
@@ -60,9 +60,11 @@ def _absolute(paths: list[Path]) -> list[str]:
 @archive.command()
 def add(
     paths: Paths,
-    copies: Annotated[int | None, typer.Option(help="Copies, each on another target.")] = None,
-    move: Annotated[bool, typer.Option("--move", help="Remove sources once copies count.")] = False,
-    compress: Annotated[str, typer.Option(help="zstd or none; else as configured.")] = "",
+    copies: Annotated[
+        int | None, typer.Option(help="Number of copies, on different targets.")
+    ] = None,
+    move: Annotated[bool, typer.Option("--move", help="Remove verified sources.")] = False,
+    compress: Annotated[str, typer.Option(help="zstd or none [default: as configured].")] = "",
     dry_run: DryRun = False,
     config: ConfigFile = None,
     as_json: Json = False,
@@ -70,7 +72,7 @@ def add(
 ) -> None:
     """Archive files and folders.
 
-    A copy counts once it was read back and compared. What is archived already is left out.
+    A copy counts once it was read back and compared. Files that are already archived are skipped.
     Exit status: 3 if a source could not be archived, 1 if a target failed.
 
     Example: tailrace archive add runs/r1 --copies 2
@@ -97,7 +99,7 @@ def add(
 def list_(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH...]")] = None,
     where: Annotated[str, typer.Option(help="List runs: 'grid.n=512 and re>1000'.")] = "",
-    versions: Annotated[bool, typer.Option("--versions", help="Older versions, too.")] = False,
+    versions: Annotated[bool, typer.Option("--versions", help="Include older versions.")] = False,
     variables: Annotated[bool, typer.Option("--variables", help="And variables.")] = False,
     config: ConfigFile = None,
     as_json: Json = False,
@@ -125,12 +127,12 @@ def list_(
 
 @archive.command()
 def restore(
-    path: Annotated[Path, typer.Argument(help="As it was archived.", metavar="PATH")],
-    to: Annotated[Path | None, typer.Option(help="Folder; else the place it came from.")] = None,
+    path: Annotated[Path, typer.Argument(help="Its archived path.", metavar="PATH")],
+    to: Annotated[Path | None, typer.Option(help="Folder [default: its original place].")] = None,
     variable: Annotated[list[str] | None, typer.Option(help="Only this variable.")] = None,
-    box: Annotated[str, typer.Option(help="Part of it: z=0:10,y=3:5.")] = "",
-    time: Annotated[str, typer.Option(help="Files of these times: 0.5 or 1:2.")] = "",
-    as_of: Annotated[str, typer.Option(help="Versions of that date: 2026-11-28.")] = "",
+    box: Annotated[str, typer.Option(help="Part of the variable: z=0:10,y=3:5.")] = "",
+    time: Annotated[str, typer.Option(help="Only files with these times: 0.5 or 1:2.")] = "",
+    as_of: Annotated[str, typer.Option(help="Versions of this date: 2026-11-28.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace different files.")] = False,
     dry_run: DryRun = False,
     config: ConfigFile = None,
@@ -139,7 +141,7 @@ def restore(
 ) -> None:
     """Restore files, or a part of them.
 
-    One variable or box is read without the rest; --dry-run counts bytes and mounts.
+    Reads only the bytes of the variable or box. --dry-run counts bytes and mounts.
 
     Example: tailrace archive restore runs/r1 --variable u --box z=0:10 --to .
     """
@@ -162,7 +164,7 @@ def verify(
 ) -> None:
     """Read copies back and compare every byte.
 
-    What is damaged is named: bundle, file and variable, or header.
+    Damage is reported with bundle, file and variable, or header.
 
     Exit status: 1 if anything is damaged or missing, 4 if a target could not be read.
 
@@ -186,7 +188,7 @@ def verify(
 def remove(
     paths: Paths,
     target: Annotated[str, typer.Option(help="Only the copies on this target.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Even the last copy.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also remove the last copy.")] = False,
     yes: Yes = False,
     dry_run: DryRun = False,
     config: ConfigFile = None,
@@ -194,7 +196,7 @@ def remove(
 ) -> None:
     """Remove files from the archive.
 
-    All copies (needs --force), or those on one target.
+    Removes all copies (needs --force), or those on one target.
 
     Example: tailrace archive remove runs/old --force
     """
@@ -218,7 +220,7 @@ def remove(
 
 def _agreed(names: list[str], target: str) -> bool:
     if not sys.stdin.isatty():
-        raise TailraceError("there is no terminal to ask; add --yes", 2)
+        raise TailraceError("no terminal for the question: add --yes", 2)
     return typer.confirm(f"Remove {', '.join(names)} from {target or 'the archive'}?")
 
 
@@ -257,8 +259,8 @@ def status(config: ConfigFile = None, as_json: Json = False) -> None:
 @archive.command()
 def copy(
     paths: Paths,
-    copies: Annotated[int, typer.Option(help="Copies that shall exist.")] = 2,
-    target: Annotated[str, typer.Option(help="Where the new copy goes.")] = "",
+    copies: Annotated[int, typer.Option(help="Required number of copies.")] = 2,
+    target: Annotated[str, typer.Option(help="Target of the new copy.")] = "",
     config: ConfigFile = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -286,7 +288,7 @@ def copy(
 def stage(
     paths: Paths,
     dry_run: DryRun = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Until all can be read.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all can be read.")] = False,
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
@@ -316,7 +318,7 @@ def nightly(
 ) -> None:
     """Move configured folders to the archive.
 
-    For a timer or cron (--print-timer): a second one ends at once, a killed one is continued.
+    For a timer or cron (--print-timer). If one is running, a second one ends at once.
 
     Example: tailrace archive nightly --dry-run
     """

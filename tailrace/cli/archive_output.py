@@ -12,7 +12,7 @@ import typer
 
 from tailrace.progress import working
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print problems only.")]
 MOST_PROBLEMS = 20
 

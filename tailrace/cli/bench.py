@@ -52,7 +52,7 @@ OLD_OPTIONS = {
     "--n": "--points",
     "--dir": "--folder",
 }
-NO_CLONE = "Studies with other libraries are in bench/ of the repository, for a clone of it."
+NO_CLONE = "Comparisons with other libraries need a clone of the repository (bench/)."
 
 
 class Benchmarks(CommandsOnly):
@@ -107,7 +107,7 @@ def fft(
     kind: Annotated[Kind, option("Real or complex fields.", metavar="r2c|c2c")] = Kind.r2c,
     fields: Annotated[int, option("Fields in one call.", min=1)] = 1,
     grid: Annotated[Grid, option("Grid of ranks.", metavar="auto|slabs|pencils")] = Grid.auto,
-    kernel: Annotated[str, option("1D kernels, as in auto,fftw,ducc0.", metavar="TEXT")] = "",
+    kernel: Annotated[str, option("1D kernels, e.g. auto,fftw,ducc0.", metavar="TEXT")] = "",
     method: Annotated[str, option("Exchange method.")] = "auto",
     threads: RareThreads = 1,
     rounds: Rounds = 5,
@@ -149,10 +149,10 @@ def output(
     compute_s: ComputeS = 0.7,
     compute: ComputeOption = Compute.work,
     compress: Annotated[
-        str, option("Also write compressed: deflate:1;deflate:1 digits=3.", metavar="TEXT")
+        str, option("Also measure compressed output: deflate:1;deflate:1 digits=3.", metavar="TEXT")
     ] = "",
     fields: Annotated[
-        str, option("Write an array of three axes of an HDF5 file.", metavar="FILE:ARRAY")
+        str, option("Write a 3D array from an HDF5 file.", metavar="FILE:ARRAY")
     ] = "",
     rounds: Rounds = 5,
     json: Json = None,
@@ -186,18 +186,20 @@ def io(
     ] = "",
     n: Edges = "",
     ranks: Ranks = "",
-    block: Annotated[str, option("Bytes of a block, as in 10000,1000000.", metavar="TEXT")] = "",
+    block: Annotated[str, option("Bytes of a block, e.g. 10000,1000000.", metavar="TEXT")] = "",
     transfer: Annotated[
-        int, option("Bytes of a call that writes one piece.", min=0, metavar="N", hidden=True)
+        int, option("Bytes per call when one piece is written.", min=0, metavar="N", hidden=True)
     ] = 0,
-    total: Annotated[int, option("Size of a file, about (0 = 20 MB).", "--bytes", min=0)] = 0,
+    total: Annotated[int, option("Approximate file size (0 = 20 MB).", "--bytes", min=0)] = 0,
     entries: Entries = "",
     hints: Annotated[str, option("Hints, name=value:name=value.", metavar="TEXT")] = "",
     wrapper: Annotated[
-        str, option("A command put before the driver.", metavar="TEXT", hidden=True)
+        str, option("Command to prefix to the driver.", metavar="TEXT", hidden=True)
     ] = "",
-    read: Annotated[bool, option("Measure reading too.", "--read")] = False,
-    count: Annotated[bool, option("Count system calls with strace instead.", "--count")] = False,
+    read: Annotated[bool, option("Also measure reading.", "--read")] = False,
+    count: Annotated[
+        bool, option("Count system calls with strace, without timing.", "--count")
+    ] = False,
     rounds: Rounds = 5,
     json: Json = None,
     picture: Picture = None,
@@ -229,7 +231,7 @@ def exchange(
         str, option("uniform, fat, zipf, pencils, kept, slabs.", metavar="TEXT")
     ] = "",
     sizes: Annotated[
-        str, option("Bytes of a pair, as in 8,4k,1M; full: 8 to 64M.", metavar="TEXT")
+        str, option("Bytes per pair, e.g. 8,4k,1M; full: 8 to 64M.", metavar="TEXT")
     ] = "",
     n: Edges = "",
     ranks: Ranks = "",

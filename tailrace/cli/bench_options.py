@@ -21,7 +21,7 @@ class Precision(StrEnum):
 
 
 class Compute(StrEnum):
-    """What a run does between its outputs."""
+    """Work of a run between its outputs."""
 
     work = "work"
     sleep = "sleep"
@@ -51,20 +51,22 @@ def option(text: str, *names: str, **more: Any) -> Any:
 # Options that several benchmarks have.
 Json = JsonOption
 Picture = Annotated[Path | None, option("Draw the figures (.png, .svg).", metavar="FILE")]
-Edges = Annotated[str, option("Points along an edge, as in 128,256.", "--points", metavar="N,N")]
-Ranks = Annotated[str, option("Numbers of ranks, as in 1,2.", "-n", "--ranks", metavar="N,N")]
-Rounds = Annotated[int, option("Rounds of all entries.", min=1)]
-Repeats = Annotated[int, option("Timed runs within one process.", min=1)]
-PrecisionOption = Annotated[Precision, option("Precision of Tailrace.", metavar="double|single")]
-Threads = Annotated[int, option("OpenMP threads of a rank of Tailrace.", min=1)]
-RareThreads = Annotated[int, option("OpenMP threads of a rank of Tailrace.", min=1, hidden=True)]
-NoOtherLibraries = Annotated[bool, option("Run no other library.", "--no-other-libraries")]
+Edges = Annotated[str, option("Points along an edge, e.g. 128,256.", "--points", metavar="N,N")]
+Ranks = Annotated[str, option("Numbers of ranks, e.g. 1,2.", "-n", "--ranks", metavar="N,N")]
+Rounds = Annotated[int, option("Number of rounds over all entries.", min=1)]
+Repeats = Annotated[int, option("Timed runs per process.", min=1)]
+PrecisionOption = Annotated[
+    Precision, option("Precision of Tailrace's runs.", metavar="double|single")
+]
+Threads = Annotated[int, option("OpenMP threads per rank of Tailrace.", min=1)]
+RareThreads = Annotated[int, option("OpenMP threads per rank of Tailrace.", min=1, hidden=True)]
+NoOtherLibraries = Annotated[bool, option("Omit other libraries.", "--no-other-libraries")]
 Folder = Annotated[Path, option("Folder to measure.", metavar="FOLDER")]
 # Both need scripts of the repository.
 Throttle = Annotated[
     str,
     option(
-        "Slow a disk to this rate, bytes/s (needs root).", metavar="TEXT", hidden=not in_clone()
+        "Limit the disk to this rate, bytes/s (needs root).", metavar="TEXT", hidden=not in_clone()
     ),
 ]
 Steps = Annotated[int, option("Steps of a run.", min=1)]
@@ -74,8 +76,12 @@ Patterns = Annotated[str, option("Patterns, separated by commas.", metavar="TEXT
 Methods = Annotated[
     str, option("More methods, as in 'pull:chunk=4k;pull:chunk=512'.", metavar="TEXT")
 ]
-Entries = Annotated[str, option("Only entries with these words (separated by ;).", metavar="TEXT")]
-Nodes = Annotated[int, option("Nodes, emulated on this machine.", min=1, hidden=not in_clone())]
+Entries = Annotated[
+    str, option("Only entries containing these words (separated by ;).", metavar="TEXT")
+]
+Nodes = Annotated[
+    int, option("Number of nodes to emulate on this machine.", min=1, hidden=not in_clone())
+]
 Bus = Annotated[float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0)]
 RareBus = Annotated[
     float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0, hidden=True)

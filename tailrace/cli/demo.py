@@ -239,13 +239,15 @@ def demo(
     grid: Annotated[int, typer.Option(min=8, help="Grid points along each axis.")] = GRID,
     end: Annotated[float, typer.Option(min=0.0, max=1e6, help="End of the flow's time.")] = END,
     every: Annotated[int, typer.Option(min=1, help="Steps between field files.")] = EVERY,
-    piece: Annotated[
-        int, typer.Option(min=1, help="Last steps, which run with each kind.")
-    ] = PIECE,
-    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds of all kinds.")] = REPEATS,
+    piece: Annotated[int, typer.Option(min=1, help="Steps that run with each kind.")] = PIECE,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=1000, help="Number of rounds over all kinds.")
+    ] = REPEATS,
     limit: Annotated[
         str,
-        typer.Option(metavar="RATE[,LATENCY]", help="Of the simulated shared file system."),
+        typer.Option(
+            metavar="RATE[,LATENCY]", help="Rate and latency of the simulated file system."
+        ),
     ] = LIMIT,
     run_dir: Annotated[
         Path | None,
@@ -257,18 +259,18 @@ def demo(
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
+        bool, typer.Option("--overwrite", help="Replace the run in an existing folder.")
     ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override a key of the case."),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Also save one picture of the result here.")
+        Path | None, typer.Option(help="Also save one picture of the result in this file.")
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
-    """Run a flow with each kind of output, to the disk and a simulated shared one.
+    """Run a flow with each kind of output, on a local and a simulated shared disk.
 
     Example: tailrace demo --grid 64 --repeats 3
     """

@@ -21,7 +21,7 @@ def diff(
     after: Annotated[str, typer.Argument(metavar="B", help="Profile after, likewise.")],
     json_to: JsonOption = None,
 ) -> None:
-    """Say what changed between two profiles, and what may be noise.
+    """Show what changed between two profiles beyond noise.
 
     Example: tailrace diff old1,old2,old3 new1,new2,new3
     """

@@ -26,12 +26,12 @@ def doctor(
         str,
         typer.Option(
             metavar="SEVERITY",
-            help=f"Exit with status 1 from this on: {', '.join(SEVERITIES)} or never.",
+            help=f"Exit with status 1 at or above: {', '.join(SEVERITIES)} or never.",
         ),
     ] = "error",
     json_to: JsonOption = None,
 ) -> None:
-    """Say whether a program is launched right: ranks, nodes, cores, threads, MPI.
+    """Check whether a program is launched correctly: ranks, nodes, cores, threads, MPI.
 
     Runs the program once. The exit status is the program's if it fails.
 

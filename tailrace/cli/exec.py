@@ -38,7 +38,7 @@ def exec_(
         typer.Option(
             "--with",
             metavar="NAME",
-            help="A file of settings, or one of blas, collectives, io, refine, remembered, "
+            help="Settings file, or one of blas, collectives, io, refine, remembered, "
             "sparse, waiting.",
             show_default=False,
         ),
@@ -57,7 +57,7 @@ def exec_(
     """
     if not what:
         raise TailraceError(
-            "name what to run it with, as in --with waiting: a file of settings, blas, "
+            "give --with, e.g. --with waiting: a settings file, blas, "
             "collectives, io, refine, remembered, sparse or waiting",
             status=2,
         )

@@ -30,6 +30,6 @@ HelpAll = Annotated[
         is_eager=True,
         expose_value=False,
         callback=_show_all,
-        help="Show rarely used options, too.",
+        help="Also show rarely used options.",
     ),
 ]

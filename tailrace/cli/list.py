@@ -80,7 +80,7 @@ def _choose(tables: list[Table], name: str) -> list[Table]:
     if not chosen:
         names = [table["name"] for table in tables]
         raise TailraceError(
-            f"no table {name}{did_you_mean(name, names)} (there are: {', '.join(names)})", status=2
+            f"no table {name}{did_you_mean(name, names)} (tables: {', '.join(names)})", status=2
         )
     return chosen
 
@@ -128,10 +128,10 @@ def _print(tables: list[Table]) -> None:
 
 
 def list_(
-    table: Annotated[str, typer.Argument(help="A table, such as hints [default: all].")] = "",
+    table: Annotated[str, typer.Argument(help="Table, e.g. hints [default: all].")] = "",
     json_to: JsonOption = None,
     as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print tables in Markdown, as they are in the docs.")
+        bool, typer.Option("--markdown", help="Print tables in Markdown, as in the docs.")
     ] = False,
 ) -> None:
     """Show methods, kernels, hints, cases and other tables of this build.

@@ -61,10 +61,10 @@ def _map(
     context: typer.Context,
     grid: Annotated[str, _text("Grid of ranks, the last axis fastest.", metavar="AxBxC")] = "",
     profile: Annotated[
-        Path | None, _text("Messages as tailrace profile --json wrote them.", metavar="FILE")
+        Path | None, _text("Messages from a file of tailrace profile --json.", metavar="FILE")
     ] = None,
     periodic: Annotated[
-        bool, typer.Option("--periodic", help="Join the ends of axes (periodic).", hidden=True)
+        bool, typer.Option("--periodic", help="Make axes periodic.", hidden=True)
     ] = False,
     pattern: Annotated[str, _text("neighbours, or lines (all-to-all along axes).")] = "neighbours",
     size: Annotated[
@@ -76,11 +76,11 @@ def _map(
         int | None, _count("Cores per node [default: its ranks].", hidden=True)
     ] = None,
     scatter: Annotated[
-        str, _text("Spread these ranks over nodes, as in 0-63,128.", metavar="RANKS", hidden=True)
+        str, _text("Spread these ranks over nodes, e.g. 0-63,128.", metavar="RANKS", hidden=True)
     ] = "",
-    machine: Annotated[str, _text("Price the links of a machine, torus:...")] = "",
+    machine: Annotated[str, _text("Compute link times of a machine, torus:...")] = "",
     nodes: Annotated[
-        str, _text("Nodes of the job on it: N, 6x24x24, scattered:N.", hidden=True)
+        str, _text("Nodes of the job on the machine: N, 6x24x24, scattered:N.", hidden=True)
     ] = "all",
     order: Annotated[str, _text("Write this order instead of the cheapest.", metavar="NAME")] = "",
     output: Annotated[
@@ -100,7 +100,7 @@ def _map(
         known = ", ".join(one.name for one in ORDERS)
         raise TailraceError(f"--order {order}: expected one of {known}", status=2)
     if output and not names:
-        raise TailraceError("-o: the files name nodes; give their names by --hosts", status=2)
+        raise TailraceError("-o writes node names to the files: give them with --hosts", status=2)
     if output:
         require_folder(output, "-o")
     spread = _ranks(scatter, traffic.num_ranks)
@@ -248,9 +248,12 @@ def _write(rank_map: RankMap, folder: Path) -> list[str]:
 
 @map_.command()
 def check(
-    file: Annotated[Path, typer.Argument(metavar="MAP.JSON", help="The map, of -o FOLDER.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="MAP.JSON", help="The map.json that -o FOLDER wrote.")
+    ],
     command: Annotated[
-        list[str], typer.Argument(metavar="LAUNCHER...", help="After --, with its options.")
+        list[str],
+        typer.Argument(metavar="LAUNCHER...", help="After --: the launcher with its options."),
     ],
     json_to: JsonOption = None,
 ) -> None:
@@ -283,11 +286,14 @@ def check(
 @map_.command("probe")
 def probe_(
     command: Annotated[
-        list[str], typer.Argument(metavar="LAUNCHER...", help="After --, with its options.")
+        list[str],
+        typer.Argument(metavar="LAUNCHER...", help="After --: the launcher with its options."),
     ],
-    limit: Annotated[float, typer.Option(help="Slow from this multiple of the median.")] = 1.2,
+    limit: Annotated[
+        float, typer.Option(help="Limit for slow nodes, as a multiple of the median.")
+    ] = 1.2,
     output: Annotated[
-        Path | None, _text("Write the nodes that are not slow.", "-o", metavar="FILE")
+        Path | None, _text("Write the list of nodes that are not slow.", "-o", metavar="FILE")
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
@@ -327,7 +333,7 @@ def choose_nodes_(
     output: Annotated[Path | None, _text("Write the best list.", "-o", metavar="FILE")] = None,
     json_to: JsonOption = None,
 ) -> None:
-    """Say which nodes of a machine exchange fastest. Scores a given list, too.
+    """Find the nodes of a machine that exchange fastest. Can also score a list.
 
     Example: tailrace map nodes --machine gemini --count 3312
     """
@@ -337,7 +343,7 @@ def choose_nodes_(
     without = frozenset(read_numbers(down, site, "--down")) if down else frozenset()
     wanted = count or (len(numbers) if numbers else 0)
     if not wanted:
-        raise TailraceError("say how many nodes: --count N, or --given FILE", status=2)
+        raise TailraceError("give the number of nodes: --count N, or --given FILE", status=2)
     if output:
         require_place(output, "-o")
     with working("nodes") as tell:

@@ -13,7 +13,7 @@ from tailrace.programs import find_case
 
 def new(
     case: Annotated[str, typer.Argument(help="Shipped case (tailrace list cases).")],
-    path: Annotated[Path, typer.Argument(help="File to make, such as mine.toml.")],
+    path: Annotated[Path, typer.Argument(help="New file, e.g. mine.toml.")],
 ) -> None:
     """Copy a shipped case to a file that you can edit.
 
@@ -26,4 +26,4 @@ def new(
     except FileExistsError as error:
         raise TailraceError(f"{path}: exists; name a new file") from error
     name = shlex.quote(str(path))
-    typer.echo(f"{path} is made; edit it, then: tailrace run {name} -n 2")
+    typer.echo(f"{path} was created; edit it, then: tailrace run {name} -n 2")

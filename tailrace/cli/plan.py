@@ -22,7 +22,7 @@ from tailrace.planning.quantities import parse_amount, parse_counts
 from tailrace.progress import working
 
 plan = typer.Typer(
-    help="Say what output costs a run, without and with servers, and how many hide it.\n\n"
+    help="Predict the cost of output, without and with servers, and how many hide it.\n\n"
     "Example: tailrace plan --ranks 1k --bytes 64M --step-s 1 --measure /scratch",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -39,17 +39,17 @@ def _option(text: str, *names: str, **more: Any) -> Any:
 @plan.callback()
 def _plan(
     context: typer.Context,
-    ranks: Annotated[str, _option("Ranks that compute, as in 64,128 or 64..1M.")] = "",
+    ranks: Annotated[str, _option("Compute ranks, e.g. 64,128 or 64..1M.")] = "",
     ranks_per_node: Annotated[int, _option("Ranks per node.", min=1)] = 64,
-    rank_bytes: Annotated[str, _option("Output size per rank, as in 64M.", "--bytes")] = "",
+    rank_bytes: Annotated[str, _option("Output size per rank, e.g. 64M.", "--bytes")] = "",
     total_bytes: Annotated[str, _option("Output size of all ranks (strong scaling).")] = "",
     interval: Annotated[int, _option("Steps from one output to the next.")] = 1,
     step_s: Annotated[float, _option("Seconds of a step (on the fewest ranks).")] = 0,
     steps: Annotated[int, _option("Steps of the run (0: 1000 outputs).", min=0, hidden=True)] = 0,
-    writer: Annotated[str, _option("Bandwidth of one writer, as in 1.5G.")] = "",
-    file_system: Annotated[str, _option("File-system bandwidth, as in 200G.")] = "",
+    writer: Annotated[str, _option("Bandwidth of one writer, e.g. 1.5G.")] = "",
+    file_system: Annotated[str, _option("File-system bandwidth, e.g. 200G.")] = "",
     measure: Annotated[
-        Path | None, _option("Measure both bandwidths in it.", metavar="FOLDER")
+        Path | None, _option("Measure both bandwidths in this folder.", metavar="FOLDER")
     ] = None,
     source: Annotated[
         Path | None, _option("Read both from `bench io --json FILE`.", "--from", metavar="FILE")
@@ -57,9 +57,9 @@ def _plan(
     memory: Annotated[str, _option("Staging memory of a node.", hidden=True)] = "8G",
     load: Annotated[float, _option("Share of the disk that others use.", hidden=True)] = 0,
     outage_s: Annotated[
-        float, _option("Seconds of an outage to ride out.", min=0, hidden=True)
+        float, _option("Outage of the file system to bridge [s].", min=0, hidden=True)
     ] = 0,
-    servers: Annotated[str, _option("Numbers of servers, as in 1,2,4 or 1..16.")] = "",
+    servers: Annotated[str, _option("Numbers of servers, e.g. 1,2,4 or 1..16.")] = "",
     placement: Annotated[
         str, _option("own_nodes (more nodes) or spread.", metavar="NAME", hidden=True)
     ] = "own_nodes",

@@ -37,13 +37,13 @@ def transposes(
         list[str] | None, _option("Rows x columns of ranks [default: all].", metavar="AxB")
     ] = None,
     n: Annotated[int, _option("Points along each axis of the array.", "--points", min=0)] = 0,
-    fields: Annotated[int, _option("Arrays of n points that move.", min=1)] = 1,
+    fields: Annotated[int, _option("Number of arrays.", min=1)] = 1,
     item: Annotated[int, _option("Bytes of a point.", min=1)] = 8,
     size: Annotated[str, _option("Size of all arrays, instead of --points.", "--bytes")] = "",
     rounds: Annotated[bool, typer.Option("--rounds", help="Exchange in pairwise rounds.")] = False,
     json_to: JsonOption = None,
 ) -> None:
-    """Say what the transposes of an array cost on a machine.
+    """Predict the time of transposes of an array on a machine.
 
     Example: tailrace plan transposes --nodes 6x24x24 --points 8192 --fields 3
     """

@@ -37,10 +37,10 @@ def profile(
     ] = None,
     read: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Run nothing: show the records of this folder."),
+        typer.Option(metavar="FOLDER", help="Show the records in this folder, without a run."),
     ] = None,
 ) -> None:
-    """Say where any MPI program spends its time, and who waits for whom.
+    """Show where an MPI program spends its time, and which ranks wait.
 
     Example: tailrace profile -n 4 -- ./app input.txt
     """

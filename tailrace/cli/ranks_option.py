@@ -13,7 +13,7 @@ RanksOption = Annotated[
         "-n",
         "--ranks",
         default_factory=job_tasks,
-        show_default="the job's tasks, else 1",
+        show_default="the job's tasks, or 1",
         help="Number of MPI ranks.",
     ),
 ]

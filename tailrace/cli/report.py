@@ -28,7 +28,7 @@ def report(
         typer.Option(metavar="FILE", help="Write a Chrome trace of the records, not the page."),
     ] = None,
     from_s: Annotated[
-        float | None, typer.Option("--from", metavar="S", help="Begin of the trace.")
+        float | None, typer.Option("--from", metavar="S", help="Start of the trace.")
     ] = None,
     to_s: Annotated[
         float | None, typer.Option("--to", metavar="S", help="End of the trace.")
@@ -44,7 +44,7 @@ def report(
         if output is None:
             return
     elif from_s is not None or to_s is not None:
-        raise TailraceError("--from and --to are of a trace: name its file with --trace", status=2)
+        raise TailraceError("--from and --to need --trace FILE", status=2)
     if not run.exists():
         from tailrace.archive.lookup import where_is  # noqa: PLC0415
 
@@ -53,7 +53,7 @@ def report(
     is_profile = run.is_file() or (run.is_dir() and has_records(run))
     path = output or (run.with_suffix(".html") if run.is_file() else run / "report.html")
     if is_profile and path == run:
-        raise TailraceError(f"{run}: is a page, not a profile", status=2)
+        raise TailraceError(f"{run} is a page, not a profile", status=2)
     page = profile_page(run, path) if is_profile else run_page(run, path)
     write_whole(path, page)
     typer.echo(f"Report: {path}")
@@ -84,8 +84,8 @@ def write_trace(records: Path, path: Path, from_s: float | None, to_s: float | N
         )
         if not window.from_s < window.to_s:
             raise TailraceError(
-                f"--from {window.from_s:g} --to {window.to_s:g}: ends before it begins (the run "
-                f"took {whole.to_s:.4g} s)",
+                f"--from {window.from_s:g} --to {window.to_s:g}: the end is before the start "
+                f"(the run took {whole.to_s:.4g} s)",
                 status=2,
             )
         write_whole(path, "".join(chrome_trace(found, window)))

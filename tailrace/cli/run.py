@@ -43,7 +43,7 @@ def run(
         typer.Option(help="Who writes: none, thread, process, auto, N or 'N per node'."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
+        bool, typer.Option("--overwrite", help="Replace the run in an existing folder.")
     ] = False,
     profile: Annotated[
         bool, typer.Option("--profile", help="Record the MPI calls for the report.")

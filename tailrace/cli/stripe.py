@@ -22,7 +22,7 @@ from tailrace.striping.layout import (
 )
 
 stripe = typer.Typer(
-    help="Show, advise on or set the stripes of files on Lustre and CephFS.\n\n"
+    help="Show, recommend or set the stripes of files on Lustre and CephFS.\n\n"
     "Example: tailrace stripe show /scratch/me",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -83,14 +83,14 @@ def advise(
     files: Annotated[int, typer.Option(min=1, help="Files written at the same time.")],
     writers: Annotated[int, typer.Option(min=1, help="Processes that write to each file.")],
     file_bytes: Annotated[
-        str, typer.Option("--bytes", metavar="SIZE", help="Size of each file, as in 64G.")
+        str, typer.Option("--bytes", metavar="SIZE", help="Size of each file, e.g. 64G.")
     ],
     targets: Annotated[
-        int, typer.Option(min=0, help="Storage targets [default: ask the file system].")
+        int, typer.Option(min=0, help="Storage targets [default: from the file system].")
     ] = 0,
     json_to: JsonOption = None,
 ) -> None:
-    """Say which stripes suit, why, and the command that sets them. Changes nothing.
+    """Recommend stripes, with reasons and the command that sets them. Changes nothing.
 
     Example: tailrace stripe advise /scratch/me --files 1 --writers 64 --bytes 64G
     """
@@ -101,7 +101,7 @@ def advise(
     number = targets or file_system.count_targets(path)
     if number == 0:
         kind = file_system.file_system_of(path)
-        raise TailraceError(f"{path}: {kind} does not say how many targets it has: give --targets")
+        raise TailraceError(f"{path}: {kind} does not report its number of targets: give --targets")
     advice = advise_stripes(files, writers, size, number)
     command = file_system.set_command(path, advice.count, advice.size)
     hints = f"striping_factor={advice.count}:striping_unit={short_size(advice.size)}"
@@ -113,8 +113,8 @@ def advise(
     for reason in advice.reasons:
         typer.echo(f"  {reason}")
     if command:
-        typer.echo(f"set it before the files are made: {command}")
-        typer.echo(f"or let Tailrace do it for its own: TAILRACE_HINTS='PATTERN:{hints}'")
+        typer.echo(f"set it before you create the files: {command}")
+        typer.echo(f"or for files of Tailrace: TAILRACE_HINTS='PATTERN:{hints}'")
     else:
         kind = file_system.file_system_of(path)
         typer.echo(f"{path} is on {kind}, which has no stripes to set")
@@ -124,7 +124,7 @@ def advise(
 def set_(
     path: Where,
     count: Annotated[int, typer.Option(help="Storage targets; -1: all.")] = 0,
-    size: Annotated[str, typer.Option(help="Stripe size, as in 4M.")] = "0",
+    size: Annotated[str, typer.Option(help="Stripe size, e.g. 4M.")] = "0",
 ) -> None:
     """Set the stripes of a folder or file. A file must be new or empty.
 

@@ -21,7 +21,7 @@ from tailrace.tuning.memory import Timing, Winner
 from tailrace.tuning.rules import LIBRARIES, collect
 
 tune = typer.Typer(
-    help="Measure which methods are best here, and remember; show or export what is remembered.\n\n"
+    help="Measure which methods are fastest here, and store, show or export the results.\n\n"
     "Example: tailrace tune --problem fft:extents=64x64x64 --ranks 2,4",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -39,9 +39,9 @@ DEFAULT_PROBLEMS = [
 COLLECTIVES = ("allreduce", "alltoall", "alltoallv")
 
 FileOption = Annotated[
-    Path | None, typer.Option("--file", help="Memory file [default: the one programs use].")
+    Path | None, typer.Option("--file", help="Results file [default: that of programs].")
 ]
-RanksOption = Annotated[str, typer.Option(help="Numbers of ranks, as in 2,4.")]
+RanksOption = Annotated[str, typer.Option(help="Numbers of ranks, e.g. 2,4.")]
 BudgetOption = Annotated[
     float, typer.Option("--budget", min=0.01, help="Longest time for a problem, in seconds.")
 ]
@@ -160,10 +160,10 @@ def _tune(
 def mpi_(
     ranks: RanksOption = "2",
     collectives: Annotated[
-        str, typer.Option(help=f"Some of {','.join(COLLECTIVES)}.")
+        str, typer.Option(help=f"One or more of {','.join(COLLECTIVES)}.")
     ] = "allreduce,alltoall",
     sizes: Annotated[
-        str, typer.Option(help="Bytes of a rank (allreduce) or of a pair of ranks.")
+        str, typer.Option(help="Bytes per rank (allreduce) or per pair of ranks.")
     ] = "8,64,512,4096,32768,262144,1048576",
     budget_s: BudgetOption = 3,
     file: FileOption = None,
@@ -187,10 +187,10 @@ def mpi_(
 @tune.command()
 def show(
     file: FileOption = None,
-    only: Annotated[str, typer.Option(help="Show only entries with these words.")] = "",
+    only: Annotated[str, typer.Option(help="Show only entries containing these words.")] = "",
     json_to: JsonOption = None,
 ) -> None:
-    """Show what is remembered: winners, runners-up, noise floor.
+    """Show the stored results: fastest methods, runners-up, noise floor.
 
     Example: tailrace tune show --only "exchange 4 ranks"
     """
@@ -215,10 +215,10 @@ def export(
     file: FileOption = None,
     base: Annotated[
         Path | None,
-        typer.Option(help="mpich: selection file to start from [default: the library's own]."),
+        typer.Option(help="mpich: selection file to extend [default: that of the library]."),
     ] = None,
 ) -> None:
-    """Write what `tune mpi` measured as rules for the MPI library.
+    """Write the results of `tune mpi` as rules for the MPI library.
 
     Example: tailrace tune export rules.conf --format openmpi
     """
@@ -236,4 +236,4 @@ def export(
         content = mpich.text(rules, start)
         hint = f"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={output.resolve()}"
     write_whole(output, content)
-    typer.echo(f"{output} is written; programs use it with\n  {hint}")
+    typer.echo(f"{output} was written; programs use it with\n  {hint}")

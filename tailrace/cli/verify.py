@@ -122,7 +122,7 @@ def _show_file(console: Console, line: Line) -> None:
 def _require_files(files: list[Path]) -> None:
     for file in files:
         if file.is_dir():
-            raise TailraceError(f"{file}: is a folder; give files, such as {file}/*.h5")
+            raise TailraceError(f"{file} is a folder; give files, e.g. {file}/*.h5")
         if not file.exists():
             raise TailraceError(f"{file}: no such file")
 
@@ -142,12 +142,12 @@ def _show(lines: list[Line]) -> None:
 
 def verify(
     files: Annotated[list[Path], typer.Argument(help="Files to check.", metavar="FILE...")],
-    ranks: Annotated[int, typer.Option("-n", "--ranks", help="Ranks that share the work.")] = 1,
+    ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of ranks.")] = 1,
     json_to: JsonOption = None,
 ) -> None:
-    """Check files against their checksums; name the dataset and box of what is damaged.
+    """Compare files with their checksums; report each damaged dataset and box.
 
-    The exit status is 1 if anything is damaged, cut short, or missing. It is 4 if nothing is
+    The exit status is 1 if anything is damaged, truncated or missing. It is 4 if nothing is
     damaged, but something could not be checked: a file that is locked, or a dataset whose filter
     is not installed.
 

@@ -173,8 +173,8 @@ def _refuse_in_copies(ranks: int, env: Mapping[str, str]) -> None:
         if _number(env.get(copy)) > 0:
             raise SystemExit(2)  # the first copy says it
         raise TailraceError(
-            f"{launcher} has started this command {copies} times ({number}); it starts its "
-            f"{ranks} ranks itself: run it without {launcher}, as in tailrace run CASE -n {ranks}",
+            f"{launcher} started this command {copies} times ({number}), but it starts its "
+            f"{ranks} ranks: run it without {launcher}, e.g. tailrace run CASE -n {ranks}",
             status=2,
         )
 
@@ -208,7 +208,7 @@ def _choose(ranks: int, threads: int, env: Mapping[str, str]) -> Launch:
     if ranks > MOST_RANKS_PER_CORE * request.cores and not any(name in env for name in JOB_NAMES):
         raise TailraceError(
             f"-n {ranks}: too many for the {request.cores} cores of this machine, and "
-            "this is not a job on several nodes; give fewer ranks, or the launcher by "
+            "this is not a job on several nodes; use fewer ranks, or set the launcher with "
             "TAILRACE_LAUNCHER",
             status=2,
         )

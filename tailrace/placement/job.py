@@ -25,7 +25,7 @@ def parse_hosts(text: str, option: str) -> list[tuple[str, int | None]]:
         match = re.fullmatch(r"([\w.-]+)(?::([1-9]\d*))?", word)
         if not match:
             raise TailraceError(
-                f"{option} {word}: expected names of nodes, as in nodea,nodeb or nodea:4,nodeb:4",
+                f"{option} {word}: expected names of nodes, e.g. nodea,nodeb or nodea:4,nodeb:4",
                 status=2,
             )
         found.append((match[1], int(match[2]) if match[2] else None))
@@ -68,7 +68,7 @@ def make_nodes(
     """
     if per_node is None and not (hosts and all(count for _, count in hosts)):
         raise TailraceError(
-            "say how many ranks a node takes: --ranks-per-node N, or --hosts nodea:N,nodeb:N",
+            "give the number of ranks per node: --ranks-per-node N, or --hosts nodea:N,nodeb:N",
             status=2,
         )
     rooms = [count or per_node or 0 for _, count in hosts]

@@ -48,7 +48,7 @@ def read_numbers(path: Path, machine: Machine, option: str) -> list[int]:
     if wrong or len(set(numbers)) != len(numbers):
         what = f"'{wrong[0]}'" if wrong else "a number twice"
         raise TailraceError(
-            f"{option} {path}: has {what}; expected numbers of nodes of {machine.text}, from 0 to "
+            f"{option} {path} contains {what}; expected node numbers of {machine.text}, 0 to "
             f"{machine.nodes - 1}, each once",
             status=2,
         )

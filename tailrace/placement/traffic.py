@@ -60,7 +60,7 @@ def parse_extents(text: str, option: str) -> tuple[int, ...]:
     """Return 16x16x4 as numbers."""
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*){0,4}", text):
         raise TailraceError(
-            f"{option} {text}: expected 1 to 5 extents of a grid of ranks, as in 16x16x4", status=2
+            f"{option} {text}: expected 1 to 5 extents of a rank grid, e.g. 16x16x4", status=2
         )
     return tuple(int(word) for word in text.split("x"))
 
@@ -122,14 +122,14 @@ def read_traffic(path: Path, grid: Grid | None = None) -> Traffic:
         raise TailraceError(f"{path}: {error.strerror}", status=2) from error
     except (ValueError, KeyError, TypeError) as error:
         raise TailraceError(
-            f"{path}: no profile (expected what `tailrace profile --json FILE` writes, "
+            f"{path} is not a profile (expected a file of `tailrace profile --json FILE`, "
             "with ranks and matrix)",
             status=2,
         ) from error
     if not found["matrix"] and found.get("node_matrix"):
         raise TailraceError(
-            f"{path}: its matrix is kept between nodes, as it has {ranks} ranks; "
-            "name the grid of ranks with --grid",
+            f"{path}: with {ranks} ranks its matrix is between nodes only; "
+            "give the rank grid with --grid",
             status=2,
         )
     wrong = [row for row in rows if not (0 <= min(row[:2]) <= max(row[:2]) < ranks and row[2] >= 0)]
@@ -144,8 +144,8 @@ def read_traffic(path: Path, grid: Grid | None = None) -> Traffic:
     traffic = _summed(ranks, ends[:, 0], ends[:, 1], table[:, 2], grid)
     if not traffic.bytes.size:
         raise TailraceError(
-            f"{path}: it has no message between ranks, all-to-all or allgather, "
-            "so that all placements are equal; name the grid of ranks with --grid",
+            f"{path} has no messages between ranks, all-to-alls or allgathers, "
+            "so all placements are equal; give the rank grid with --grid",
             status=2,
         )
     return traffic

@@ -38,7 +38,7 @@ def run_page(run: Path, path: Path) -> str:
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         # The files are JSON, TOML and CSV, but someone has put other things into them.
         what = f"{type(error).__name__}: {error}"
-        raise TailraceError(f"{run}: its files are not as a run leaves them ({what})") from error
+        raise TailraceError(f"{run}: its files are not those of a run ({what})") from error
 
 
 def render(run: Run) -> str:

@@ -65,7 +65,8 @@ def load_run(folder: Path) -> Run:
     run.fields = sorted((folder / "fields").glob("*.h5"))
     if not (run.statistics or run.summary or run.events):
         raise TailraceError(
-            f"{folder}: not a run folder (no statistics.csv, summary.json or trace.json)", status=2
+            f"{folder} is not a run folder (no statistics.csv, summary.json or trace.json)",
+            status=2,
         )
     return run
 

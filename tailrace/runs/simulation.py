@@ -92,8 +92,8 @@ def check_run_dir(run_dir: Path, restart: str, overwrite: bool) -> None:
     none_there = not any(run_dir.glob(CHECKPOINTS))
     if restart == "latest" and none_there:
         raise TailraceError(
-            f"restart.file=latest: {run_dir} holds no checkpoint_NNNNNN.h5; give the --run-dir of "
-            "the run that is to go on, or a checkpoint's path; latest_or_fresh starts afresh then",
+            f"restart.file=latest: {run_dir} has no checkpoint_NNNNNN.h5; give the --run-dir of "
+            "the run to continue, or the path of a checkpoint; latest_or_fresh starts a new run",
             status=2,
         )
     if restart not in ("", "latest", "latest_or_fresh") and not Path(restart).exists():
@@ -105,7 +105,7 @@ def check_run_dir(run_dir: Path, restart: str, overwrite: bool) -> None:
     if found is not None:
         raise TailraceError(
             f"--run-dir {run_dir} holds the results of a run ({found.relative_to(run_dir)}): name "
-            "another folder, or give --overwrite, or go on with --set restart.file=latest",
+            "another folder, use --overwrite, or continue with --set restart.file=latest",
             status=2,
         )
 

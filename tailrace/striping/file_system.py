@@ -92,7 +92,7 @@ def set_command(path: Path, count: int, size: int) -> str:
 def _check(path: Path, count: int, size: int) -> None:
     if count == 0 and size == 0:
         raise TailraceError(
-            "nothing to set: give --count, --size or both (tailrace stripe advise says which)",
+            "nothing to set: give --count, --size or both (see tailrace stripe advise)",
             status=2,
         )
     if count < ALL_TARGETS:
@@ -104,7 +104,7 @@ def _check(path: Path, count: int, size: int) -> None:
             raise TailraceError(f"{path} is a device or a pipe, not a file or a folder")
         if path.stat().st_size > 0:
             raise TailraceError(
-                f"{path} holds data: stripes are given when a file is created. Set them on its "
+                f"{path} contains data: stripes are set when a file is created. Set them on its "
                 f"folder or on a new name, copy it there (cp) and rename the copy"
             )
 

@@ -90,10 +90,10 @@ def parse_winner(data: dict[str, Any]) -> Winner:
 def read(path: Path) -> list[Winner]:
     """Return the entries of a memory file, in the order in which they were added."""
     if path.is_dir():
-        raise TailraceError(f"{path}: is a folder; name the memory file", status=2)
+        raise TailraceError(f"{path} is a folder; name the results file", status=2)
     if not path.is_file():
         raise TailraceError(
-            f"{path}: no such file: nothing has been measured yet (`tailrace tune` does it now)"
+            f"{path}: no such file: nothing has been measured yet (run `tailrace tune`)"
         )
     try:
         data = json.loads(path.read_text())
@@ -104,4 +104,4 @@ def read(path: Path) -> list[Winner]:
         raise TailraceError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise TailraceError(f"{path} is no memory of the tuner: {why}") from None
+        raise TailraceError(f"{path} is not a results file of the tuner: {why}") from None

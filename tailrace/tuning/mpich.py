@@ -31,7 +31,7 @@ def own_selection(library: Path) -> Tree:
             tree: Tree = json.loads(found[0])
             return tree
     raise TailraceError(
-        f"{library} holds no selection of collectives: it is not MPICH 3.4 to 4.x, or static; "
+        f"{library} contains no selection of collectives: not MPICH 3.4 to 4.x, or static; "
         "--base names a file with one (coll_selection.json or generic.json of its source)"
     )
 
@@ -43,9 +43,9 @@ def read_base(path: Path) -> Tree:
     except OSError as error:
         raise TailraceError(f"{path}: {error.strerror}") from None
     except ValueError as error:
-        raise TailraceError(f"{path} is no JSON: {error}") from None
+        raise TailraceError(f"{path} is not JSON: {error}") from None
     if not isinstance(tree, dict) or not all(key.startswith("collective=") for key in tree):
-        raise TailraceError(f"{path} is no selection of collectives of MPICH")
+        raise TailraceError(f"{path} is not a selection file of MPICH collectives")
     return tree
 
 

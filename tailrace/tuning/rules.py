@@ -53,7 +53,7 @@ def collect(winners: list[Winner], library: str) -> tuple[Rules, dict[str, objec
     ]
     if not own:
         raise TailraceError(
-            f"nothing has been measured of the algorithms of {mark}: `tailrace tune mpi` does it, "
+            f"there are no measurements of the algorithms of {mark}: run `tailrace tune mpi` "
             f"with a build for {mark}"
         )
     machine = max(own, key=lambda winner: winner.date).machine

@@ -405,7 +405,7 @@ def test_an_installed_package_offers_what_it_can_measure(
     shown = bench("--help")
     assert shown.returncode == 0, shown.stderr
     assert re.findall(r"^  ([a-z-]+)  ", shown.stdout, re.MULTILINE) == list(BENCHES)
-    assert "in bench/ of the repository" in shown.stdout
+    assert "need a clone of the repository" in shown.stdout
     assert "--nodes" not in bench("exchange", "--help").stdout
     assert "--throttle" not in bench("output", "--help").stdout
     for words in (["exchange", "--nodes", "2"], ["output", "--throttle", "1000"]):

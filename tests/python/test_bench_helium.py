@@ -52,7 +52,7 @@ def test_each_kind_of_writer_runs_alone_and_then_beside_another(tmp_path: Path) 
         folder=tmp_path, servers=ServersOptions(), io=IoOptions(entries=["hidden"])
     )
     assert [entry.name for entry in entries(hidden)] == ["no checkpoints", "hidden"]
-    with pytest.raises(TailraceError, match="no entry has this"):
+    with pytest.raises(TailraceError, match="no entry contains this"):
         entries(StudyOptions(folder=tmp_path, io=IoOptions(entries=["nothing"])))
 
 

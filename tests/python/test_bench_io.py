@@ -101,7 +101,7 @@ def test_what_is_unknown_is_named() -> None:
         (["--patterns", "blocks3d:cubes"], "no pattern blocks3d:cubes"),
         (
             ["--entries", "telepathy"],
-            "--entries telepathy: no entry has this in its name (tailrace auto",
+            "--entries telepathy: no entry contains this word (tailrace auto",
         ),
         (
             ["--entries", "tailrace auto,posix file"],

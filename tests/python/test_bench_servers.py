@@ -112,7 +112,7 @@ def test_what_is_unknown_is_named() -> None:
         (["--shapes", "ball"], "--shapes ball: expected slab or pencil"),
         (
             ["--entries", "telepathy"],
-            "--entries telepathy: no entry has this in its name (no output",
+            "--entries telepathy: no entry contains this word (no output",
         ),
         (["--throttle", "fast"], "--throttle fast: expected bytes/s"),
         (["--throttle", "9", "--fractions", "2"], "give one of them"),

@@ -225,12 +225,12 @@ def test_winners_are_remembered_by_build(
     program.write_text("#!/bin/sh\necho $X\n")
     program.chmod(0o755)
     words = ["exec", "--with", "remembered", "-n", "2", "--", str(program)]
-    assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
+    assert "there are no stored settings" in str(CliRunner().invoke(app, words).exception)
     remember(program, [], 2, settings_text(Setting("s", {"X": "seen"}), "", {}))
     assert CliRunner().invoke(app, words).exit_code == 0
     assert "seen" in capfd.readouterr().out
     program.write_text("#!/bin/sh\necho another\n")
-    assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
+    assert "there are no stored settings" in str(CliRunner().invoke(app, words).exception)
     python, script = Path("/usr/bin/python3"), plain_launcher / "a.py"
     script.write_text("1")
     if python.is_file():

@@ -197,7 +197,7 @@ def test_build_options_go_with_a_build_only(here: Path) -> None:
             TIP[tip].propose(situation())
     for words in (["--apply", "x.toml"],):
         done = CliRunner().invoke(app, ["advise", "--build", "make", *words, "--", "./app"])
-        assert "--build: not with --apply" in str(done.exception)
+        assert "--build cannot be used with --apply" in str(done.exception)
 
 
 def test_installed_compilers_and_what_they_propose(here: Path) -> None:

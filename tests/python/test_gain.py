@@ -75,7 +75,7 @@ def test_command_measures_and_refuses(
     file.write_text(settings_text(Setting("s", {"UNUSED": "3"}), "", {}))
     assert "no effect here: 1.00x (1.00 to 1.00)" in CliRunner().invoke(app, words).stdout
     done = CliRunner().invoke(app, ["advise", "--rounds", "9", "--", *program])
-    assert "go with --apply" in str(done.exception)
+    assert "need --apply" in str(done.exception)
     done = CliRunner().invoke(app, ["advise", "--apply", "x", "--rounds", "7", "--", *program])
     assert "at least 8" in str(done.exception)
     monkeypatch.setenv("TAILRACE_BIN_DIR", str(plain_launcher))

@@ -109,8 +109,8 @@ def test_command_writes_the_trace_and_refuses_the_rest(records: Path, tmp_path: 
     assert not (records / "report.html").exists()
     for arguments, words in (
         ([str(path), "--trace", str(path)], "needs the records"),
-        ([str(records), "--trace", str(path), "--from", "2"], "ends before it begins"),
-        ([str(records), "--from", "2"], "name its file with --trace"),
+        ([str(records), "--trace", str(path), "--from", "2"], "the end is before the start"),
+        ([str(records), "--from", "2"], "need --trace FILE"),
     ):
         done = tailrace("report", *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)

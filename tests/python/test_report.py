@@ -270,9 +270,9 @@ def test_dissipation_leaves_the_published_curve() -> None:
         ("trace.json", '{"traceEvents": [{"ph": "X"}]}', "a span without pid"),
         ("case.toml", "[grid\n", "case.toml: damaged"),
         ("summary.json", "\xff\xfe", "summary.json: damaged (no text"),
-        ("summary.json", '{"times_all_s": {"none": 3}}', "its files are not as a run leaves them"),
-        ("case.toml", "grid = 3\n", "its files are not as a run leaves them"),
-        ("case.toml", '[grid]\nn = "x"\n', "its files are not as a run leaves them"),
+        ("summary.json", '{"times_all_s": {"none": 3}}', "its files are not those of a run"),
+        ("case.toml", "grid = 3\n", "its files are not those of a run"),
+        ("case.toml", '[grid]\nn = "x"\n', "its files are not those of a run"),
     ],
 )
 def test_damaged_files_end_in_one_line(

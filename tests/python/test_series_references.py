@@ -127,5 +127,5 @@ def test_what_references_cannot_show_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(TailraceError, match="not the index of a series"):
         references(tmp_path / "other.h5")
     write(tmp_path, range(2), strategy="file_per_rank")
-    with pytest.raises(TailraceError, match=r"u_000000.h5: .* lies in other files"):
+    with pytest.raises(TailraceError, match=r"u_000000.h5: the data of .* is in other files"):
         references(tmp_path / "fields.h5")

@@ -131,7 +131,7 @@ def test_show_json_holds_everything(tmp_path: Path) -> None:
 def test_a_file_that_is_no_memory_is_a_clean_error(tmp_path: Path, content: str) -> None:
     path = tmp_path / "m.json"
     path.write_text(content)
-    assert "is no memory of the tuner" in error_of("show", "--file", path)
+    assert "is not a results file of the tuner" in error_of("show", "--file", path)
 
 
 def test_missing_files_are_clean_errors(tmp_path: Path) -> None:
@@ -277,10 +277,10 @@ def test_a_selection_that_is_none_is_a_clean_error(tmp_path: Path) -> None:
     words = ("export", "--format", "mpich", "--file", path, tmp_path / "rules", "--base")
     assert "No such file" in error_of(*words, tmp_path / "none")
     (tmp_path / "text").write_text("text")
-    assert "is no JSON" in error_of(*words, tmp_path / "text")
+    assert "is not JSON" in error_of(*words, tmp_path / "text")
     (tmp_path / "list").write_text("[]")
-    assert "no selection of collectives" in error_of(*words, tmp_path / "list")
-    with pytest.raises(TailraceError, match="holds no selection"):
+    assert "not a selection file" in error_of(*words, tmp_path / "list")
+    with pytest.raises(TailraceError, match="contains no selection"):
         mpich.own_selection(tmp_path / "text")
 
 
