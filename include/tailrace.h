@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tailrace from C (C11): parallel arrays moved between layouts, transformed, and written to HDF5
-   files while the program computes.
+/* Tailrace for C (C11): moves parallel arrays between layouts, transforms them, and writes them to
+   HDF5 files while the program computes.
 
    #include "tailrace.h"
    ...
@@ -8,21 +8,21 @@
    if (tailrace_comm_create(MPI_COMM_WORLD, &comm) != TAILRACE_OK) fail(tailrace_error());
 
    Rules of all functions:
-   - A function that can fail returns an int: TAILRACE_OK (0) or a `tailrace_status`. What went
-   wrong is then reported by `tailrace_error()` and the functions next to it, for the last failed
-   call of this thread. No C++ exception leaves the library.
-   - Handles are opaque. `..._create` makes one and `..._destroy(&handle)` ends it and sets it to
+   - A function that can fail returns an int: TAILRACE_OK (0) or a `tailrace_status`. After an
+     error, `tailrace_error()` and the functions next to it describe the last failed call of this
+     thread. No C++ exception leaves the library.
+   - Handles are opaque. `..._create` creates one; `..._destroy(&handle)` destroys it and sets it to
      NULL; destroying NULL does nothing. Any other call refuses a handle that is NULL, destroyed or
-     of another kind (TAILRACE_INVALID_INPUT). A handle keeps alive what it was made from: a
+     of another kind (TAILRACE_INVALID_INPUT). A handle keeps the objects that it uses alive: a
      communicator may be destroyed before an exchange on it.
    - "Collective" calls are made by all ranks of the communicator, in the same order; they fail on
-     all ranks alike. Only a handle that is refused, or NULL where an address is wanted for the
-     result, fails on its rank alone.
-   - Arrays are the caller's, and never copied but where a call says so. Sizes are counted in items,
-     if the name does not end in _bytes. Items are row-major, the last axis is the fastest.
-   - Texts that functions return belong to the handle, until the next text of that handle.
-   - Calls come from one thread at a time, the rank's main thread where they are collective.
-   docs/bindings.md has the table of C++, C and Fortran calls, and says what C and Fortran lack. */
+     all ranks alike. The only exceptions are a refused handle, and a NULL address for a result:
+     these fail on their rank alone.
+   - Arrays belong to the caller, and are copied only where a comment says so. Sizes are counted in
+     items unless the name ends in _bytes. Items are row-major: the last axis is the fastest.
+   - A text that a function returns belongs to the handle, and is valid until its next text.
+   - Call from one thread at a time; make collective calls from the rank's main thread.
+   docs/bindings.md has the table of C++, C and Fortran calls, and lists what C and Fortran lack. */
 #ifndef TAILRACE_H
 #define TAILRACE_H
 

@@ -60,9 +60,9 @@ struct Options {
 
 /// The modes that a rank holds. Its spectral array has index order [ky][kz][kx], kx fastest,
 /// without gaps: mode (j, l, i) is at (j * kz.size() + l) * kx.size() + i; with
-/// `ModeOrder::kz_ky_kx` at (l * ky.size() + j) * kx.size() + i. Numbers are signed integers (k =
-/// 2 pi / L times them is the wave number), the Nyquist mode of an even axis counts as negative
-/// (-n/2) on full axes and positive (n/2) on the half axis x of a real transform.
+/// `ModeOrder::kz_ky_kx` at (l * ky.size() + j) * kx.size() + i. Mode numbers are signed integers;
+/// the wave number is 2 pi / L times the mode number. The Nyquist mode of an even axis counts as
+/// negative (-n/2) on full axes and positive (n/2) on the half axis x of a real transform.
 struct Modes {
   std::vector<int> ky, kz, kx;
   ModeOrder order = ModeOrder::ky_kz_kx;

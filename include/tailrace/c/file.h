@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of a file that all ranks share, by any strategy and back end (docs/files.md). See
-   tailrace.h for the rules of all calls. */
+/* Access to the bytes of a file that all ranks share, with any strategy and back end
+   (docs/files.md). See tailrace.h for the rules of all calls. */
 #ifndef TAILRACE_C_FILE_H
 #define TAILRACE_C_FILE_H
 

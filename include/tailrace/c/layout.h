@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which boxes of a global index space each rank holds, and how they lie in its memory. All calls
+/* The boxes of a global index space that each rank holds, and their layout in its memory. All calls
    are local unless they say otherwise. See tailrace.h for the rules of all calls. */
 #ifndef TAILRACE_C_LAYOUT_H
 #define TAILRACE_C_LAYOUT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of all ranks through one, counted and limited. See tailrace.h for the rules of calls. */
+/* Collects, counts and limits the lines that ranks print. See tailrace.h for the rules of calls. */
 #ifndef TAILRACE_C_LOG_H
 #define TAILRACE_C_LOG_H
 

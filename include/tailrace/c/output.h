@@ -199,7 +199,7 @@ typedef struct tailrace_output_statistics {
   int64_t writes;         /* system calls that wrote */
   int64_t opens;          /* files opened for writing */
   int64_t slowest_step;   /* -1: none yet */
-  double run_s;           /* since the output was made */
+  double run_s;           /* time since the output was created */
   double call_s;          /* inside calls: the time that output cost the program */
   double agree_s;         /* of it, waiting for the other ranks of the call */
   double copy_s;          /* of it, laying files out and copying into staging memory */

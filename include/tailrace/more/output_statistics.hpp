@@ -17,7 +17,7 @@ struct OutputStatistics {
   std::int64_t complete = 0;  ///< steps known to be complete on disk
   std::int64_t dropped = 0, thinned = 0, lowered = 0, spilled = 0, failed = 0;  ///< see `WhenFull`
   std::ptrdiff_t bytes = 0;  ///< passed to `write` by this rank
-  double run_s = 0;          ///< since the output was made
+  double run_s = 0;          ///< time since the output was created
   double call_s = 0;         ///< inside calls: the time that output cost the simulation
   double agree_s = 0;        ///< of it, waiting for the other ranks of the call
   double copy_s = 0;         ///< of it, laying files out and copying into staging memory

@@ -32,7 +32,7 @@ struct VerifiedDataset {
   };
   std::string name;
   Check check = Check::structure;
-  std::ptrdiff_t checked = 0;  ///< pieces, boxes, or reads
+  std::ptrdiff_t checked = 0;  ///< number of pieces, boxes, or reads
   std::ptrdiff_t bytes = 0;
   std::vector<Damage> damages;     ///< the first 100
   std::vector<std::string> files;  ///< for each damage: the file of its part, or ""
