@@ -34,7 +34,7 @@ def instructions(launch: Launch) -> Iterator[Finding]:
         yield Finding(
             "instructions",
             "warning",
-            f"{path.name} has vector instructions up to {build.level}, the processor {able}",
+            f"{path.name} uses {build.level} instructions, the processor supports {able}",
             "loops that the compiler vectorises then work on half or a quarter of the numbers at "
             "a time (libraries may choose at run time)",
             f"compile with -O3 {march_option(able)} (or -march=native on the nodes)",

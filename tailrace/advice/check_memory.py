@@ -50,7 +50,7 @@ def huge_pages(launch: Launch) -> Iterator[Finding]:
                 "huge-pages",
                 "info",
                 f"{node.host}: huge pages are only used where a program requests them (madvise)",
-                "malloc does not request them; large arrays are then faulted in 4 KiB at a time",
+                "malloc does not request them, so large arrays are faulted in 4 KiB at a time",
                 "export GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
             )
 

@@ -36,7 +36,8 @@ def node_groups(launch: Launch) -> Iterator[Finding]:
             yield Finding(
                 "node-groups",
                 "error",
-                f"MPI takes the {len(node.ranks)} ranks of {node.host} for {len(firsts)} nodes",
+                f"MPI treats the {len(node.ranks)} ranks of {node.host} as ranks of "
+                f"{len(firsts)} nodes",
                 "they communicate through the network, and node-aware methods treat them "
                 "as remote; hydra "
                 "does so with a host that is in several lines of its file",

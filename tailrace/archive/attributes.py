@@ -108,7 +108,7 @@ def _list_bytes(text: str) -> bytes:
         kind, who, bits, *_ = part.strip().split(":")
         tags = [tag for tag, name in _TAGS.items() if name == kind]
         if not tags or (who and len(tags) < 2):
-            raise ValueError(f"{part!r} is no entry of an access control list")
+            raise ValueError(f"{part!r} is not an entry of an access control list")
         allowed = sum(bit for letter, bit in _BITS if letter in bits)
         rows.append(_ROW.pack(tags[1 if who else 0], allowed, int(who) if who else _NOBODY))
     return b"".join(rows)

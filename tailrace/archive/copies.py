@@ -87,7 +87,7 @@ def send(
     target.put(bundle.key, source)
     begun = begun if placed and target.keeps_built() else None
     if problems := check_copy(archive, bundle, name, tell, begun):
-        raise TargetError(name, bundle.key, f"what was stored reads back damaged: {problems[0]}")
+        raise TargetError(name, bundle.key, f"the stored copy is damaged: {problems[0]}")
 
 
 def complete(

@@ -24,5 +24,5 @@ def where_is(path: Path) -> str:
     copies = f"{len(bundle.verified)} verified copies ({', '.join(bundle.verified) or 'none'})"
     return (
         f"it is archived in {bundle.key}, {copies};"
-        f" tailrace archive restore {os.fspath(path)} brings it back"
+        f" restore it with: tailrace archive restore {os.fspath(path)}"
     )

@@ -113,7 +113,7 @@ def _delete(archive: Archive, bundle: Bundle, names: list[str], done: Removed) -
         try:
             target = archive.target(name)
             # It stops counting first: a deletion may be interrupted, or reported as failed.
-            archive.index.set_copy(bundle.id, name, FOUND, "its deletion did not end")
+            archive.index.set_copy(bundle.id, name, FOUND, "its deletion did not finish")
             target.delete(bundle.key)
             archive.index.drop_copy(bundle.id, name)
             done.bytes += bundle.size

@@ -33,7 +33,7 @@ def walk(top: str, report: Report, folders_last: bool = False) -> Iterator[Entry
         report(top, error.strerror or str(error))
         return
     if entry is None:
-        report(top, "is no file, folder or link")
+        report(top, "is not a file, folder or link")
         return
     if entry.kind != FOLDER or not folders_last:
         yield entry

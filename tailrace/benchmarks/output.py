@@ -29,7 +29,7 @@ from tailrace.benchmarks.report import show as show_tables
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
 
-SUMMARY = "what output costs a run: none, hidden, synchronous, MPI-IO; slab and pencil data"
+SUMMARY = "cost of output in a run: none, hidden, synchronous, MPI-IO; slab and pencil data"
 SHAPES = {"slab": [2], "pencil": [4]}
 AXES = 3
 WRITES = True

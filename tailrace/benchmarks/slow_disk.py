@@ -34,4 +34,4 @@ def mount(folder: Path, bytes_per_s: str, size: int, why: str = "--throttle") ->
     assert holder.stdout is not None
     if not holder.stdout.readline():
         words = holder.communicate()[1].strip()
-        raise TailraceError(f"{words} ({why} cannot be used here)")
+        raise TailraceError(f"{words} ({why} is not possible here)")

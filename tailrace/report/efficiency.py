@@ -11,8 +11,8 @@ NODES = (  # depth, key, name, what it is
     (0, "parallel", "Parallel efficiency", "mean of USER / run time: the product of the next two"),
     (1, "load_balance", "Load balance", "mean / longest of USER"),
     (1, "communication", "Communication efficiency", "longest of USER / run time"),
-    (2, "serialisation", "Serialisation", "what waiting for late ranks leaves of it"),
-    (2, "transfer", "Transfer", "what MPI itself leaves of it"),
+    (2, "serialisation", "Serialisation", "share that remains after waiting for late ranks"),
+    (2, "transfer", "Transfer", "share that remains after the time in MPI itself"),
 )
 NEAR = 0.02  # a rank this near to the longest is named with it
 NAMED = 4

@@ -134,7 +134,7 @@ def test_a_file_that_changed_since_is_not_removed(archive: Archive, source: Path
 def test_files_that_cannot_be_read_are_reported(archive: Archive, source: Path) -> None:
     os.mkfifo(source / "pipe")
     done = archive.json("add", source, "--move", status=3)[0]
-    assert done["left_out"] == [[str(source / "pipe"), "is no file, folder or link"]]
+    assert done["left_out"] == [[str(source / "pipe"), "is not a file, folder or link"]]
     assert [path.name for path in source.iterdir()] == ["pipe"]
 
 

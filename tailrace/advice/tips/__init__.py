@@ -48,7 +48,7 @@ TIPS = (
     Tip("allocators", allocators.propose, "another malloc, where installed"),
     Tip("blas", blas.propose, "another BLAS, where installed", ("reference-blas",)),
     Tip("products", products.propose, "matrix products by Tailrace, by their shape"),
-    Tip("eager", eager.propose, "size from which messages wait for their receiver"),
+    Tip("eager", eager.propose, "size above which messages wait for their receiver"),
     Tip("collectives", collectives.propose, "algorithms of MPI that the tuner measured as fastest"),
     Tip(
         "own collectives",
@@ -63,6 +63,6 @@ TIPS = (
         ("optimisation", "instructions"),
     ),
     Tip("compiler", compilers.propose, "another compiler that is installed, given --build"),
-    Tip("io", io.propose, "who does the reads and writes of MPI-IO"),
+    Tip("io", io.propose, "library that performs MPI-IO"),
     Tip("single copy", single_copy.propose, "large messages on a node copied once or twice"),
 )

@@ -23,5 +23,5 @@ def propose(situation: Situation) -> list[Setting]:
         if paths:
             found.append(Setting(name, {"LD_PRELOAD": situation.preloaded(paths[0])}))
     if not found:
-        raise DoesNotApplyError("none is installed (Debian: libjemalloc2, libmimalloc2.0)")
+        raise DoesNotApplyError("no other allocator found (Debian: libjemalloc2, libmimalloc2.0)")
     return found

@@ -27,5 +27,5 @@ def propose(situation: Situation) -> list[Setting]:
             threads = {} if alone else {f"{name.upper()}_NUM_THREADS": "1"}
             found.append(Setting(name, {"LD_PRELOAD": situation.preloaded(paths[0]), **threads}))
     if not found:
-        raise DoesNotApplyError("no other one is installed")
+        raise DoesNotApplyError("no other BLAS is installed")
     return found

@@ -25,9 +25,9 @@ def propose(situation: Situation) -> list[Setting]:
     try:
         rules, machine = collect(memory.read(file), family)
     except TailraceError as error:
-        raise DoesNotApplyError("tailrace tune mpi has measured nothing yet") from error
+        raise DoesNotApplyError("tailrace tune mpi has no measurements yet") from error
     if not any(ranks in of_ranks for of_ranks in rules.values()):
-        raise DoesNotApplyError(f"tailrace tune mpi has measured nothing for {ranks} ranks")
+        raise DoesNotApplyError(f"tailrace tune mpi has no measurements for {ranks} ranks")
     if _version(str(machine["mpi"])) != _version(situation.launch.mpi):
         raise DoesNotApplyError(f"measured with {machine['mpi']}")
     try:

@@ -61,11 +61,11 @@ def _files(folder: Path) -> list[Path]:
 def propose(situation: Situation) -> list[Setting]:
     """Propose each that did not make the program: behind MPI's wrappers, and by CC alone."""
     if not situation.build:
-        raise DoesNotApplyError("no build command is given, as in --build 'make -B'")
+        raise DoesNotApplyError("no build command was given, e.g. --build 'make -B'")
     others = [one for one in situation.compilers if (one.family, one.version) != situation.made_by]
     if not others:
         made_by = " ".join(situation.made_by).strip() or "none"
-        raise DoesNotApplyError(f"no compiler is installed but {made_by}")
+        raise DoesNotApplyError(f"no compiler other than {made_by} is installed")
     settings = []
     for one in others:
         name = f"{one.family} {one.version}".strip()

@@ -25,7 +25,7 @@ WIDE = "-O3 -march=native -mprefer-vector-width=512"
 def propose(situation: Situation) -> list[Setting]:
     """Propose each line of the table; with full vectors where the processor has them."""
     if not situation.build:
-        raise DoesNotApplyError("no build command is given, as in --build 'make -B'")
+        raise DoesNotApplyError("no build command was given, e.g. --build 'make -B'")
     level = processor_level(situation.launch.nodes[0].file("/proc/cpuinfo"))
     wide = (WIDE,) if level == "AVX-512" else ()
     return [Setting(flags, build=variables(flags)) for flags in (*FLAGS, *wide)]

@@ -16,7 +16,7 @@ def propose(situation: Situation) -> list[Setting]:
     """Propose our library, measuring in the run or not, for collective calls; else ROMIO."""
     calls = situation.launch.ranks[0].calls
     if not any(name.startswith(MOVES) for name in calls):
-        raise DoesNotApplyError("the program reads and writes nothing by MPI-IO")
+        raise DoesNotApplyError("the program does not use MPI-IO")
     found = []
     is_collective = any(name.removesuffix("_c") in TAKEN for name in calls)
     if is_collective and len(situation.launch.ranks) > 1 and situation.io:
@@ -28,6 +28,6 @@ def propose(situation: Situation) -> list[Setting]:
     if not found:
         raise DoesNotApplyError(
             "its calls cannot be replaced: one rank, calls that are not collective and "
-            "blocking, or no library of Tailrace for this MPI"
+            "blocking, or no Tailrace library for this MPI"
         )
     return found

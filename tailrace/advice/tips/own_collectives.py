@@ -10,6 +10,6 @@ def propose(situation: Situation) -> list[Setting]:
     if len(situation.launch.ranks) == 1:
         raise DoesNotApplyError("one rank")
     if not situation.collectives:
-        raise DoesNotApplyError("no library of Tailrace for this MPI was found")
+        raise DoesNotApplyError("no Tailrace library for this MPI was found")
     libraries = ":".join(word for word in (situation.collectives, situation.napping) if word)
     return [Setting("ours", {"LD_PRELOAD": situation.preloaded(libraries)})]

@@ -10,5 +10,5 @@ def propose(situation: Situation) -> list[Setting]:
     if not situation.loaded(r"libc?blas\.so|lib\w*openblas|libblis|libmkl_rt"):
         raise DoesNotApplyError("the program loads no BLAS")
     if not situation.products:
-        raise DoesNotApplyError("the library of Tailrace was not found")
+        raise DoesNotApplyError("the Tailrace library was not found")
     return [Setting("ours", {"LD_PRELOAD": situation.preloaded(situation.products)})]

@@ -37,7 +37,7 @@ def propose(situation: Situation) -> list[Setting]:
     """Propose the other order over nodes; on one node, both over NUMA domains, bound to cores."""
     launch, kind = situation.launch, situation.kind
     if len(launch.ranks) < LEAST_RANKS:
-        raise DoesNotApplyError("fewer than three ranks have no order")
+        raise DoesNotApplyError("with fewer than three ranks the order does not matter")
     if len(launch.nodes) > 1:
         if len(launch.nodes) == len(launch.ranks):
             raise DoesNotApplyError("no effect possible here: one rank per node")

@@ -138,7 +138,7 @@ class Command(Target):
     def get(self, key: str, to: Path) -> None:
         self._run(key, "get", key=self._name(key), file=str(to.absolute()))
         if not to.is_file():
-            raise self.fail(key, "get succeeded, but there is no file")
+            raise self.fail(key, "get succeeded, but it created no file")
 
     def read(self, key: str, offset: int, length: int) -> bytes:
         if length <= 0:

@@ -134,7 +134,7 @@ class Hsm(Directory):
             }
             for key in some:
                 if key not in flags:
-                    raise self.fail(key, f"{self.lfs} hsm_state says nothing about this file")
+                    raise self.fail(key, f"{self.lfs} hsm_state reports nothing about this file")
                 yield key, flags[key]
 
     def _lfs(self, key: str, *words: str) -> str:

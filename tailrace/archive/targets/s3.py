@@ -178,7 +178,7 @@ class S3(Target):
         at = RANGE.fullmatch(answer.get("ContentRange", ""))
         if at is None and answer["ResponseMetadata"]["HTTPStatusCode"] == 200:
             answer["Body"].close()
-            raise self.fail(key, "the server does not answer with the range that was asked for")
+            raise self.fail(key, "the server did not return the requested range")
         # A connection that breaks within the headers looks like an answer with fewer of them.
         if at is None or int(at[1]) != first or "ETag" not in answer:
             raise self._broken()
