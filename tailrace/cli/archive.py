@@ -141,7 +141,7 @@ def restore(
 ) -> None:
     """Restore files, or a part of them.
 
-    Reads only the bytes of the variable or box. --dry-run counts bytes and mounts.
+    With --variable or --box, only their bytes are read. --dry-run counts bytes and mounts.
 
     Example: tailrace archive restore runs/r1 --variable u --box z=0:10 --to .
     """
@@ -318,7 +318,7 @@ def nightly(
 ) -> None:
     """Move configured folders to the archive.
 
-    For a timer or cron (--print-timer). If one is running, a second one ends at once.
+    For a timer or cron (--print-timer). A second one ends at once; a killed one is resumed.
 
     Example: tailrace archive nightly --dry-run
     """
