@@ -98,7 +98,7 @@ def test_a_disk_that_changes_a_byte(
     monkeypatch.setattr(bundle, "_write_at", lying)
     before = tree(source)
     text = archive.run("add", source, "--move", status=1)
-    assert "reads back damaged" in text and f"{source}/file" in text
+    assert "the stored copy is damaged" in text and f"{source}/file" in text
     assert tree(source) == before
     assert {row["copies"] for row in archive.json("list")} == {0}
 

@@ -94,7 +94,7 @@ def test_a_restore_mounts_each_tape_once(
     [
         ({"keep_of_put": 0.9}, {"keep_of_put": 1.0}, "bytes are stored, though put succeeded"),
         ({"lose_put": True}, {"lose_put": False}, "bytes are stored, though put succeeded"),
-        ({"flip_in_put": 3_000_001}, {"flip_in_put": -1}, "reads back damaged"),
+        ({"flip_in_put": 3_000_001}, {"flip_in_put": -1}, "the stored copy is damaged"),
         ({"exit_status": 70}, {"exit_status": None}, "exit status 70"),
         ({"free_bytes": 800_000}, {"free_bytes": 1 << 50}, "are free"),
         ({"offline": True}, {"offline": False}, "the library is offline"),

@@ -409,7 +409,7 @@ def test_an_installed_package_offers_what_it_can_measure(
     assert "--nodes" not in bench("exchange", "--help").stdout
     assert "--throttle" not in bench("output", "--help").stdout
     for words in (["exchange", "--nodes", "2"], ["output", "--throttle", "1000"]):
-        assert "needs a script of bench/" in bench(*words).stderr
+        assert "needs a script in bench/" in bench(*words).stderr
     for study in clone.STUDIES:
         refused = bench(study, "--rounds", "1")
         assert refused.returncode == 2 and refused.stdout == ""

@@ -161,7 +161,7 @@ def test_letters_that_the_terminal_lacks_are_replaced(stage: Path) -> None:
         (["run", "/bin/sh", "-n", "2"], "/bin/sh: is a program, not a case"),
         (["plan", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
         (["demo", "--picture", "/tmp"], "--picture /tmp: expected a name that ends in"),
-        (["tune", "show", "--file", "/tmp"], "/tmp: is a folder"),
+        (["tune", "show", "--file", "/tmp"], "/tmp is a folder"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(arguments: list[str], message: str) -> None:

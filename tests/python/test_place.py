@@ -383,7 +383,7 @@ def test_read_back_says_what_is_elsewhere(tmp_path: Path) -> None:
     [
         ([], "name the messages"),
         (["--grid", "4x"], "expected 1 to 5 extents"),
-        (["--grid", "4x4"], "how many ranks a node takes"),
+        (["--grid", "4x4"], "the number of ranks per node"),
         (["--grid", "4x4", "--hosts", "a:4,b:4"], "2 nodes take 8 ranks, but there are 16"),
         (["--grid", "4x4", "--hosts", "a,a", "--ranks-per-node", "8"], "node a is named twice"),
         (["--grid", "4x4", "--hosts", "a b;c", "--ranks-per-node", "8"], "names of nodes"),

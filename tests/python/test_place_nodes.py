@@ -52,7 +52,7 @@ def test_a_given_list_is_scored(tmp_path: Path) -> None:
         given.write_text(text)
         with pytest.raises(TailraceError, match=message):
             nodes("--machine", "torus:4x4,bw=1", "--given", str(given))
-    with pytest.raises(TailraceError, match="how many nodes"):
+    with pytest.raises(TailraceError, match="the number of nodes"):
         nodes("--machine", "torus:4x4,bw=1")
     with pytest.raises(TailraceError, match="has 16 nodes"):
         nodes("--machine", "torus:4x4,bw=1", "--count", "17")

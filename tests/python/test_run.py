@@ -155,7 +155,7 @@ def test_signal_reaches_the_ranks_of_a_step(
         (["taylor_gren"], "neither a file nor a shipped case"),
         (["small.toml", "--set", "grid=8"], "--set grid=8: expected section.key=value"),
         (["small.toml", "-n", "0"], "-n 0: at least one rank is needed"),
-        (["tools"], "case tools: is a folder"),
+        (["tools"], "case tools is a folder"),
         (["small.toml", "--run-dir", "small.toml"], "--run-dir small.toml: is a file"),
         (["small.toml", "--run-dir", "new", "--set", "restart.file=latest"], "no checkpoint_"),
         (["small.toml", "--set", "restart.file=absent.h5"], "restart.file=absent.h5: no such file"),

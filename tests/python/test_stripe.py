@@ -279,7 +279,7 @@ def test_wrong_input(tmp_path: Path) -> None:
     assert "64 KiB" in error_of("set", tmp_path, "--size", "10000")
     assert "64 KiB" in error_of("set", tmp_path, "--size", "4G")
     assert "1MiB" in error_of("set", tmp_path, "--size", "1MB")
-    assert "holds data" in error_of("set", full, "--count", 2)
+    assert "contains data" in error_of("set", full, "--count", 2)
     assert full.read_text() == "data"
     words = ("advise", tmp_path, "--files", 1, "--writers", 2, "--targets", 6, "--bytes")
     assert "--bytes 0" in error_of(*words, "0")
@@ -346,7 +346,7 @@ def test_a_folder_on_cephfs_passes_its_layout_on(on_ceph: Path) -> None:
         component = layout["components"][0]
         assert (component["stripe_count"], component["stripe_bytes"]) == (3, 2 << 20)
     assert f"from folder {on_ceph}" in stripe("show", below).output
-    assert "holds data" in error_of("set", file, "--count", 2)
+    assert "contains data" in error_of("set", file, "--count", 2)
 
 
 @pytest.mark.cephfs
