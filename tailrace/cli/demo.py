@@ -7,6 +7,7 @@ simulates.
 
 import contextlib
 import json
+import math
 import shlex
 import statistics
 from collections.abc import Iterator
@@ -50,7 +51,8 @@ EVERY = 5
 PIECE = 75
 REPEATS = 5
 LIMIT = "200M,2ms"  # synchronous output takes about as long as the steps between
-REYNOLDS = 200  # which this grid resolves
+QUICK = {"grid": 48, "end": 4.0, "piece": 30, "repeats": 3}  # about 20 s on two processors
+REYNOLDS = 200  # which this grid resolves; other grids resolve more or less
 STEP_TIMES_GRID = 1.28  # a time step of 0.02 on 64 points
 FIELD_ITEM_BYTES = 3 * 4  # u, v, w in single precision
 
@@ -71,6 +73,11 @@ class Plan:
         return STEP_TIMES_GRID / self.grid
 
     @property
+    def reynolds(self) -> int:
+        """Reynolds number whose smallest eddies span as many points as those of GRID."""
+        return max(10, 10 * round(REYNOLDS * math.pow(self.grid / GRID, 4 / 3) / 10))
+
+    @property
     def begin(self) -> float:
         """Time at which the piece begins."""
         return max(0.0, self.end - self.piece * self.step)
@@ -85,7 +92,7 @@ class Plan:
         """Return the keys of the case."""
         return [
             f"grid.n={self.grid}",
-            f"flow.reynolds={REYNOLDS}",
+            f"flow.reynolds={self.reynolds}",
             f"time.step={self.step}",
             f"output.every={self.every}",
             "output.precision=single",
@@ -234,15 +241,34 @@ def _run_pieces(
     return rounds, others
 
 
+def _duration_text(quick: bool) -> str:
+    return "About 20 s" if quick else f"One to two minutes for {GRID}^3 points"
+
+
+def _quick_values(context: typer.Context) -> dict[str, Any]:
+    """Return the values of --quick for options that the user has not given."""
+    sources = {name: context.get_parameter_source(name) for name in QUICK}
+    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    return {name: value for name, value in QUICK.items() if name not in given}
+
+
 def demo(
+    context: typer.Context,
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 2,
     grid: Annotated[int, typer.Option(min=8, help="Grid points along each axis.")] = GRID,
     end: Annotated[float, typer.Option(min=0.0, max=1e6, help="End of the flow's time.")] = END,
     every: Annotated[int, typer.Option(min=1, help="Steps between field files.")] = EVERY,
-    piece: Annotated[int, typer.Option(min=1, help="Steps that run with each kind.")] = PIECE,
-    repeats: Annotated[
-        int, typer.Option(min=1, max=1000, help="Number of rounds over all kinds.")
-    ] = REPEATS,
+    piece: Annotated[
+        int, typer.Option(min=1, help="Last steps, which run with each kind.")
+    ] = PIECE,
+    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds of all kinds.")] = REPEATS,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help=f"About 20 s and a picture: {', '.join(f'{k} {v}' for k, v in QUICK.items())}.",
+        ),
+    ] = False,
     limit: Annotated[
         str,
         typer.Option(
@@ -266,7 +292,8 @@ def demo(
         typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override a key of the case."),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Also save one picture of the result in this file.")
+        Path | None,
+        typer.Option(help="Save one picture of the result here; with --quick demo.png in FOLDER."),
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
@@ -286,6 +313,10 @@ def demo(
     if picture:
         require_picture(picture)
         require_place(picture, "--picture")
+    if quick:
+        values = {"grid": grid, "end": end, "piece": piece, "repeats": repeats}
+        grid, end, piece, repeats = (values | _quick_values(context)).values()
+        picture = picture or folder / "demo.png"
     plan = Plan(grid, end, every, piece, limit)
     _refuse_own_keys(settings or [])
     job = Job(str(find_case(CASE)), ranks, settings=[*plan.settings(), *(settings or [])])
@@ -293,11 +324,11 @@ def demo(
     check_run_dir(folder, "", overwrite)
     _check_limit(job, limit)
     typer.echo(
-        f"Taylor-Green vortex, Re {REYNOLDS}, {grid}^3 points, {ranks} ranks: to "
+        f"Taylor-Green vortex, Re {plan.reynolds}, {grid}^3 points, {ranks} ranks: to "
         f"t = {plan.begin:.3g} once, then the {piece} steps to t = {end:g} {repeats} times with "
         f"each kind of output, a field file every {every} steps, to the disk as it is and to a "
-        f"simulated shared file system ({limit}). One to two minutes for {GRID}^3 points on two "
-        f"idle processors; {plan.left_bytes / 1e6:.0f} MB stay in {folder}",
+        f"simulated shared file system ({limit}). {_duration_text(quick)} on two idle "
+        f"processors; {plan.left_bytes / 1e6:.0f} MB stay in {folder}",
         err=as_json,
     )
     rounds, others = _measure(job, plan, folder, repeats, as_json)

@@ -77,6 +77,18 @@ def test_demo_interleaves_all_kinds_and_reports(
     )
 
 
+def test_quick_is_shorter_and_leaves_a_picture(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run_demo(monkeypatch, "--quick", "--repeats", "2")
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.stdout.split())
+    assert "Re 140, 48^3 points" in said and "30 steps to t = 4 2 times" in said
+    assert "round 2 of 2" in said and "round 3" not in said
+    assert (stage / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert "Picture: out/demo.png" in said
+
+
 @pytest.mark.parametrize(
     ("others", "stolen", "reason"),
     [
