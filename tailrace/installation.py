@@ -10,6 +10,7 @@ import tailrace
 from tailrace.errors import TailraceError
 from tailrace.families import (
     FAMILIES,
+    PACKAGE,
     ROOT,
     Choice,
     choose_for_programs,
@@ -53,6 +54,15 @@ def prefix_of(family: str | None = None) -> Path:
 def compiler_flags(prefix: Path) -> list[str]:
     """Return what a compiler of C or C++ needs."""
     return [f"-I{prefix / 'include'}"]
+
+
+def fortran_sources(prefix: Path) -> list[str]:
+    """Return the sources of the Fortran module, which a program's own compiler compiles."""
+    shared = PACKAGE / "fortran" if prefix.parent == ROOT else prefix / "share/tailrace/fortran"
+    paths = [shared / name for name in ("arrays.c", "tailrace.f90")]
+    if not all(path.is_file() for path in paths):
+        raise TailraceError(f"{shared} has no sources of the Fortran module")
+    return [str(path) for path in paths]
 
 
 def linker_flags(prefix: Path, language: str) -> list[str]:

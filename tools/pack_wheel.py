@@ -83,6 +83,13 @@ def put_cases(package: Path) -> None:
             shutil.copy(case, folder)
 
 
+def put_fortran(package: Path) -> None:
+    """Write the Fortran module as one source: compiled modules fit one compiler and its version."""
+    writer = ROOT / "bindings/generate/fortran_source.py"
+    headers, folder = ROOT / "include/tailrace/c", ROOT / "bindings/fortran"
+    run(BIN / "python", writer, headers, folder, package / "fortran")
+
+
 def let_find_mpi(package: Path) -> None:
     """Add the folder where packages of Python put MPI libraries to where our files look.
 
@@ -179,6 +186,7 @@ def pack(families: list[str]) -> list[Path]:
     for family in families:
         put_family(family, tree / "tailrace")
     put_cases(tree / "tailrace")
+    put_fortran(tree / "tailrace")
     put_about(tree / "tailrace")
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
     (about,) = tree.glob("*.dist-info/WHEEL")

@@ -9,7 +9,7 @@ namespace tailrace {
 
 AtFinalize::AtFinalize(std::function<void()> action)
     : action_(std::move(action)), key_(MPI_KEYVAL_INVALID) {
-  const auto act = [](MPI_Comm, int, void* object, void*) {
+  const auto act = [](MPI_Comm, int, void* object, void*) -> int {
     const auto due = std::exchange(static_cast<AtFinalize*>(object)->action_, nullptr);
     if (due) due();
     return MPI_SUCCESS;

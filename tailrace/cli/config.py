@@ -10,6 +10,7 @@ from tailrace.installation import (
     CMAKE_DIR,
     LIBRARIES,
     compiler_flags,
+    fortran_sources,
     linker_flags,
     prefix_of,
 )
@@ -24,6 +25,12 @@ def config(
     prefix: Annotated[
         bool, typer.Option("--prefix", help="Print the folder of include/ and lib/.")
     ] = False,
+    fortran: Annotated[
+        bool,
+        typer.Option(
+            "--fortran-sources", help="Print the sources of the Fortran module, to be compiled."
+        ),
+    ] = False,
     language: Annotated[str, typer.Option(help="Language of the program: c or c++.")] = "c",
     mpi: Annotated[
         str | None,
@@ -33,17 +40,23 @@ def config(
     """Print the flags that build a program with this installation.
 
     Example: mpicc heat.c $(tailrace config --cflags --libs)
+
+    Fortran: mpifort $(tailrace config --fortran-sources --cflags) heat.f90 $(tailrace config --libs)
     """
     if language not in LIBRARIES:
         raise TailraceError(
             f"--language {language}: the languages are {', '.join(LIBRARIES)}", status=2
         )
-    if not (cflags or libs or cmake_dir or prefix):
-        raise TailraceError("name what to print: --cflags, --libs, --cmake-dir or --prefix", 2)
+    if not (cflags or libs or cmake_dir or prefix or fortran):
+        raise TailraceError(
+            "name what to print: --cflags, --libs, --cmake-dir, --prefix or --fortran-sources", 2
+        )
     folder = prefix_of(mpi)
     words: list[str] = [str(folder)] if prefix else []
     if cmake_dir:
         words.append(str(folder / CMAKE_DIR))
+    if fortran:
+        words += fortran_sources(folder)
     if cflags:
         words += compiler_flags(folder)
     if libs:

@@ -230,6 +230,18 @@ if(EXISTS ${prefix}/${libdir}/pkgconfig/tailrace-fortran.pc)
   must_run(
     ${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/fortran/heat_40.h5
   )
+  # Again with the module compiled from its sources, as for another compiler.
+  file(GLOB module_sources ${prefix}/share/tailrace/fortran/*.c ${prefix}/share/tailrace/fortran/*.f90)
+  file(MAKE_DIRECTORY ${work}/module ${fields}/module)
+  must_run(
+    mpif90 -ffp-contract=off -fno-tree-vectorize -J${work}/module -I${prefix}/include
+    ${module_sources} ${source}/examples/heat.f90 -o ${work}/module/heat -L${prefix}/${libdir}
+    -ltailrace -Wl,-rpath,${prefix}/${libdir}
+  )
+  must_run(${mpiexec} ${numproc_flag} 2 ${work}/module/heat 32 ${fields}/module)
+  must_run(
+    ${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/module/heat_40.h5
+  )
 endif()
 unset(ENV{TAILRACE_REPRODUCIBLE})
 must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/transpose 30)

@@ -57,6 +57,20 @@ def test_flags_of_the_family_in_use(wheel: Path, monkeypatch: pytest.MonkeyPatch
     assert printed("config", "--prefix") == str(wheel / "mpich")
 
 
+def test_sources_of_fortran(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "PACKAGE", wheel.parent / "tailrace")
+    done = CliRunner().invoke(app, ["config", "--fortran-sources"])
+    assert "tailrace/fortran has no sources of the Fortran module" in str(done.exception)
+    folder = wheel.parent / "tailrace" / "fortran"
+    folder.mkdir(parents=True)
+    for name in ("arrays.c", "tailrace.f90"):
+        (folder / name).touch()
+    words = printed("config", "--fortran-sources", "--cflags").split()
+    assert words == [
+        f"{folder}/arrays.c", f"{folder}/tailrace.f90", f"-I{wheel}/openmpi/include"
+    ]  # fmt: skip
+
+
 def test_a_family_that_the_wheel_lacks_is_refused(wheel: Path) -> None:
     done = CliRunner().invoke(app, ["config", "--prefix", "--mpi", "abi"])
     assert done.exit_code != 0
