@@ -30,8 +30,7 @@ def sources(headers: Headers, folder: Path) -> dict[str, str]:
         if name := INCLUDE.search(text):
             if name[1] != path.stem:
                 raise SystemExit(f"fortran_source.py: {path} includes {name[1]}.inc")
-            procedures = forwards(headers, path)
-            text = INCLUDE.sub(lambda _: procedures, text)
+            text = text[: name.start()] + forwards(headers, path) + "\n" + text[name.end() :]
         (module,) = MODULE.findall(text)
         found[module] = text
     return found

@@ -41,7 +41,7 @@ def config(
 
     Example: mpicc heat.c $(tailrace config --cflags --libs)
 
-    Fortran: mpifort $(tailrace config --fortran-sources --cflags) heat.f90 $(tailrace config --libs)
+    Fortran: mpifort $(tailrace config --fortran-sources --cflags) x.f90 $(tailrace config --libs)
     """
     if language not in LIBRARIES:
         raise TailraceError(

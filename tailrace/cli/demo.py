@@ -258,16 +258,11 @@ def demo(
     grid: Annotated[int, typer.Option(min=8, help="Grid points along each axis.")] = GRID,
     end: Annotated[float, typer.Option(min=0.0, max=1e6, help="End of the flow's time.")] = END,
     every: Annotated[int, typer.Option(min=1, help="Steps between field files.")] = EVERY,
-    piece: Annotated[
-        int, typer.Option(min=1, help="Last steps, which run with each kind.")
-    ] = PIECE,
+    piece: Annotated[int, typer.Option(min=1, help="Last steps, of each kind.")] = PIECE,
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds of all kinds.")] = REPEATS,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick",
-            help=f"About 20 s and a picture: {', '.join(f'{k} {v}' for k, v in QUICK.items())}.",
-        ),
+        typer.Option("--quick", help="Take about 20 s, and leave a picture."),
     ] = False,
     limit: Annotated[
         str,
@@ -293,7 +288,7 @@ def demo(
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Save one picture of the result here; with --quick demo.png in FOLDER."),
+        typer.Option(help="Also save one picture of the result here."),
     ] = None,
     json_to: JsonOption = None,
 ) -> None:

@@ -231,7 +231,11 @@ if(EXISTS ${prefix}/${libdir}/pkgconfig/tailrace-fortran.pc)
     ${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/fortran/heat_40.h5
   )
   # Again with the module compiled from its sources, as for another compiler.
-  file(GLOB module_sources ${prefix}/share/tailrace/fortran/*.c ${prefix}/share/tailrace/fortran/*.f90)
+  file(
+    GLOB module_sources
+    ${prefix}/share/tailrace/fortran/*.c
+    ${prefix}/share/tailrace/fortran/*.f90
+  )
   file(MAKE_DIRECTORY ${work}/module ${fields}/module)
   must_run(
     mpif90 -ffp-contract=off -fno-tree-vectorize -J${work}/module -I${prefix}/include
