@@ -36,7 +36,9 @@ Made<tailrace_comm> comm_create(MPI_Comm user) {
   return std::make_shared<Comm>(user);
 }
 
-Made<tailrace_comm> comm_create_fortran(MPI_Fint user) { return comm_create(MPI_Comm_f2c(user)); }
+Made<tailrace_comm> comm_create_fortran(tailrace_fint user) {
+  return comm_create(comm_of_fortran(user));
+}
 
 Made<tailrace_comm> comm_split(Ref<tailrace_comm> whole, int color, int key) {
   prepare_together(*whole, [&] { require(color >= 0, "color must not be negative"); });
@@ -53,7 +55,13 @@ int comm_num_ranks(Ref<tailrace_comm> comm) { return comm->num_ranks(); }
 
 MPI_Comm comm_mpi(Ref<tailrace_comm> comm) { return comm->raw(); }
 
-MPI_Fint comm_mpi_fortran(Ref<tailrace_comm> comm) { return MPI_Comm_c2f(comm->raw()); }
+tailrace_fint comm_mpi_fortran(Ref<tailrace_comm> comm) {
+#ifdef MPI_ABI
+  return MPI_Comm_toint(comm->raw());
+#else
+  return MPI_Comm_c2f(comm->raw());
+#endif
+}
 
 std::string comm_process_grid(Ref<tailrace_comm> ranks, const int64_t extents[3],
                               int64_t item_bytes, int grid[2]) {

@@ -43,6 +43,14 @@ Box from_c(const tailrace_box& box);
 /// Throws `Errc::invalid_input`, where MPI would end the job, unless `raw` is the communicator of
 /// one group of ranks. Local.
 void require_communicator(MPI_Comm raw);
+/// The communicator of a handle of Fortran. Local.
+inline MPI_Comm comm_of_fortran(int handle) {
+#ifdef MPI_ABI
+  return MPI_Comm_fromint(handle);
+#else
+  return MPI_Comm_f2c(handle);
+#endif
+}
 
 /// Runs `prepare`, which checks arguments and makes no MPI call, on all ranks: all fail alike.
 /// Collective, blocking.

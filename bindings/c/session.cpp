@@ -38,9 +38,9 @@ const Comm& compute_of(const SessionObject& made) {
   return made.session.compute();
 }
 
-void session_create_fortran(MPI_Fint world, const tailrace_output_options& wanted,
+void session_create_fortran(tailrace_fint world, const tailrace_output_options& wanted,
                             tailrace_session** session) {
-  session_create(MPI_Comm_f2c(world), wanted, session);
+  session_create(comm_of_fortran(world), wanted, session);
 }
 
 bool session_computes(Ref<tailrace_session> session) { return session->session.computes(); }

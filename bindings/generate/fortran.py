@@ -14,7 +14,7 @@ from pathlib import Path
 
 from headers import Argument, Function, Headers, write
 
-# Handles of MPI's C binding, which Fortran does not know: there are calls with an MPI_Fint.
+# Handles of MPI's C binding, which Fortran does not know: there are calls with a tailrace_fint.
 WITHOUT_INTERFACE = {"comm_create", "comm_mpi", "session_create"}
 # A text that may be NULL, or that is already one of C, goes by its address.
 ADDRESSES = {"of", "f_stop.text"}
@@ -33,7 +33,7 @@ BY_HAND = {"axis", "extents", "grid", "index", "order"}
 
 NUMBERS = {
     "int": "integer(c_int)", "int64_t": "integer(c_int64_t)", "double": "real(c_double)",
-    "MPI_Fint": "integer",
+    "tailrace_fint": "integer",
 }  # fmt: skip
 VISIBLE = {
     "int": "integer", "int64_t": "integer(int64)", "double": "real(real64)"

@@ -72,7 +72,11 @@ MPI_Comm communicator(nb::handle comm) {
   if (initialized == 0 || finalized != 0) {
     refuse(initialized == 0 ? "comm: MPI is not initialized yet" : "comm: MPI is finalized");
   }
+#ifdef MPI_ABI  // whose mpi4py is at least 4.1
+  const MPI_Comm raw = MPI_Comm_fromint(nb::cast<int>(comm.attr("toint")()));
+#else
   const MPI_Comm raw = MPI_Comm_f2c(nb::cast<MPI_Fint>(comm.attr("py2f")()));
+#endif
   if (raw == MPI_COMM_NULL) refuse("comm: is MPI.COMM_NULL; was it freed?");
   int joins_two = 0;
   check_mpi(MPI_Comm_test_inter(raw, &joins_two));

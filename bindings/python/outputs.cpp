@@ -30,8 +30,13 @@ class PySession final : private Callables, public Held<Session> {
   }
   nb::object compute() const {
     require_compute();
-    const auto handle = MPI_Comm_c2f((**this).compute().raw());
-    return nb::module_::import_("mpi4py.MPI").attr("Intracomm").attr("f2py")(handle);
+    const MPI_Comm raw = (**this).compute().raw();
+    const auto made = nb::module_::import_("mpi4py.MPI").attr("Intracomm");
+#ifdef MPI_ABI
+    return made.attr("fromint")(MPI_Comm_toint(raw));
+#else
+    return made.attr("f2py")(MPI_Comm_c2f(raw));
+#endif
   }
   int serve() {
     auto& session = **this;

@@ -217,7 +217,7 @@ class Swept(Headers):
             return [("-1", "-1"), ("the least", low), *largest]
         if one.type == "double":
             return [("NaN", "NAN"), ("infinite", "INFINITY"), ("-1", "-1")]
-        null = {"MPI_Comm": "MPI_COMM_NULL", "MPI_Fint": "MPI_Comm_c2f(MPI_COMM_NULL)"}
+        null = {"MPI_Comm": "MPI_COMM_NULL", "tailrace_fint": "MPI_Comm_c2f(MPI_COMM_NULL)"}
         if one.type in null:
             return [("MPI_COMM_NULL", null[one.type])]
         raise SystemExit(f"make_sweep.py: add wrong values to wrong() for the type of {one}")
@@ -261,7 +261,7 @@ class Writer:
         """Handles and results fail on their rank alone."""
         return self.headers.kind(one.type) is not None or bool(
             ("*" in one.type or one.array) and not one.type.startswith("const")
-        ) or one.type in ("const char**", "const int**", "MPI_Comm", "MPI_Fint")  # fmt: skip
+        ) or one.type in ("const char**", "const int**", "MPI_Comm", "tailrace_fint")  # fmt: skip
 
     def members(self, variable: str, struct: str) -> None:
         """The call with one member of a struct wrong."""

@@ -13,12 +13,13 @@ extern "C" {
 #endif
 
 typedef struct tailrace_comm tailrace_comm;
+typedef int tailrace_fint; /* Fortran's INTEGER, which MPI 5's ABI has no name for */
 
 /* Duplicates `user` and sets MPI_ERRORS_RETURN; the handle owns the duplicate. Collective over
    `user`, blocking. */
 int tailrace_comm_create(MPI_Comm user, tailrace_comm** comm);
 /* The same from a communicator of Fortran (an INTEGER, or mpi_f08's comm%mpi_val). */
-int tailrace_comm_create_fortran(MPI_Fint user, tailrace_comm** comm);
+int tailrace_comm_create_fortran(tailrace_fint user, tailrace_comm** comm);
 /* The ranks of the same `color`, ordered by `key`, then rank. Collective, blocking. */
 int tailrace_comm_split(const tailrace_comm* comm, int color, int key, tailrace_comm** part);
 /* The ranks that share this rank's node. Collective, blocking. */
@@ -28,8 +29,8 @@ int tailrace_comm_rank(const tailrace_comm* comm, int* rank);
 int tailrace_comm_num_ranks(const tailrace_comm* comm, int* num_ranks);
 /* The duplicate itself, for MPI calls; destroying the handle frees it. Local. */
 int tailrace_comm_mpi(const tailrace_comm* comm, MPI_Comm* raw);
-int tailrace_comm_mpi_fortran(const tailrace_comm* comm, MPI_Fint* raw);
-/* Collective if this is the last use of the communicator. */
+int tailrace_comm_mpi_fortran(const tailrace_comm* comm, tailrace_fint* raw);
+/* Collective where this is the last use of the communicator. */
 int tailrace_comm_destroy(tailrace_comm** comm);
 
 /* Chooses a grid of `grid[0]` x `grid[1]` ranks for transposes of a 3D array (`extents`, items of

@@ -20,7 +20,7 @@ typedef struct tailrace_session tailrace_session;
 int tailrace_session_create(MPI_Comm world, const tailrace_output_options* options,
                             tailrace_session** session);
 /* The same from a communicator of Fortran. */
-int tailrace_session_create_fortran(MPI_Fint world, const tailrace_output_options* options,
+int tailrace_session_create_fortran(tailrace_fint world, const tailrace_output_options* options,
                                     tailrace_session** session);
 /* `*computes` is 1 if this rank computes. Local. */
 int tailrace_session_computes(const tailrace_session* session, int* computes);
