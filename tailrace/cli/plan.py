@@ -16,6 +16,7 @@ from tailrace.cli.plan_transposes import transposes
 from tailrace.errors import TailraceError
 from tailrace.files import require_picture, require_place
 from tailrace.planning import comparison, measured, model, table
+from tailrace.planning.file_system import find_file_system
 from tailrace.planning.model import Job, Machine
 from tailrace.planning.plan import as_data, make_cases
 from tailrace.planning.quantities import parse_amount, parse_counts
@@ -52,8 +53,15 @@ def _plan(
         Path | None, _option("Measure both bandwidths in this folder.", metavar="FOLDER")
     ] = None,
     source: Annotated[
-        Path | None, _option("Read both from `bench io --json FILE`.", "--from", metavar="FILE")
+        Path | None,
+        _option("Read both from `bench io --json FILE`.", "--from", metavar="FILE", hidden=True),
     ] = None,
+    storage: Annotated[
+        str, _option("File system: a TOML file, or hopper, spider, ...", metavar="NAME")
+    ] = "",
+    piece: Annotated[
+        str, _option("Contiguous bytes of a rank in a shared file.", hidden=True)
+    ] = "",
     memory: Annotated[str, _option("Staging memory of a node.", hidden=True)] = "8G",
     load: Annotated[float, _option("Share of the disk that others use.", hidden=True)] = 0,
     outage_s: Annotated[
@@ -98,16 +106,15 @@ def _plan(
         raise TailraceError("give --ranks, how many compute, as in --ranks 64,1k", status=2)
     counts = parse_counts(ranks, "--ranks")
     numbers = parse_counts(servers, "--servers") if servers else []
-    one, whole = _bandwidths(writer, file_system, measure, source)
-    machine = Machine(
-        writer=one,
-        file_system=whole,
-        load=load,
+    machine = _machine(writer, file_system, measure, source, storage, load)
+    machine = dataclasses.replace(
+        machine,
         memory=staging,
         copy=parse_amount(copy, "--copy"),
         network=parse_amount(network, "--network"),
         disturbance=disturbance,
         servers_per_node=servers_per_node,
+        piece_bytes=parse_amount(piece, "--piece") if piece else 0.0,
     )
     if bool(rank_bytes) == bool(total_bytes):
         raise TailraceError("give either --bytes (of a rank) or --total-bytes", status=2)
@@ -128,6 +135,32 @@ def _plan(
         drawing.draw(picture, cases, machine, placement)
 
 
+def _machine(
+    writer: str,
+    file_system: str,
+    folder: Path | None,
+    source: Path | None,
+    storage: str,
+    load: float,
+) -> Machine:
+    """Return the machine as far as its file system is known."""
+    if not storage:
+        one, whole = _bandwidths(writer, file_system, folder, source)
+        return Machine(writer=one, file_system=whole, load=load)
+    if writer or file_system or folder or source:
+        raise TailraceError(
+            "--storage describes the file system: leave out --writer, --file-system, --measure "
+            "and --from",
+            status=2,
+        )
+    system = find_file_system(storage)
+    if load:
+        # A share out of range is refused with all other figures of the machine.
+        usable = dataclasses.replace(system.load, mean=load) if 0 < load < 1 else system.load
+        system = dataclasses.replace(system, load=usable)
+    return dataclasses.replace(model.on_machine(system), load=load or system.load.mean)
+
+
 def _bandwidths(
     writer: str, file_system: str, folder: Path | None, source: Path | None
 ) -> tuple[float, float]:
@@ -142,7 +175,8 @@ def _bandwidths(
         found = measured.read_file(source)
     elif not (writer and file_system):
         raise TailraceError(
-            "give --writer and --file-system, or --measure FOLDER, or --from FILE", status=2
+            "give --writer and --file-system, or --measure FOLDER, --from FILE or --storage NAME",
+            status=2,
         )
     one = parse_amount(writer, "--writer") if writer else found[0] if found else 0.0
     whole = (

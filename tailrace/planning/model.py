@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model: one interval of computing and its output, for each method of output."""
+"""The model: one interval of computing and its output, for each method of output.
+
+How long writing takes is asked of `tailrace/planning/writing.py`, whatever is known of the file
+system: two bandwidths, or a description with targets, metadata, locks and clients.
+"""
 
 import math
 from dataclasses import dataclass, replace
 
 from tailrace.errors import TailraceError
+from tailrace.planning.file_system import FileSystem, two_numbers
+from tailrace.planning.writing import Cost, Pattern, cost, costs
 
 
 @dataclass(frozen=True)
@@ -45,10 +51,16 @@ class Machine:
     server_core: float = 2e9  # bytes/s that one core of a server handles
     writers_per_node: int = 4  # of a run without servers
     servers_per_node: int = 1  # of nodes of their own
+    storage: FileSystem | None = None  # known in more detail than by the two bandwidths
+    piece_bytes: float = 0.0  # contiguous bytes of a rank in a shared file; 0: all it writes
 
     def open_bandwidth(self) -> float:
         """What others leave of the file system."""
         return self.file_system * (1 - self.load)
+
+    def described(self) -> FileSystem:
+        """Return the description that writing is priced with."""
+        return self.storage or two_numbers(self.writer, self.file_system, self.load)
 
 
 @dataclass(frozen=True)
@@ -95,10 +107,33 @@ def check(job: Job, machine: Machine) -> None:
         )
 
 
+def on_machine(storage: FileSystem) -> Machine:
+    """Return a machine whose bandwidths are those of a described file system."""
+    clients = storage.clients
+    whole = storage.bandwidth()
+    writer = min(clients.process_bytes_per_s, clients.node_bytes_per_s, whole)
+    return Machine(writer, whole, storage.load.mean, storage=storage)
+
+
+def strategies(job: Job, machine: Machine) -> list[Cost]:
+    """Return what each way of writing without servers costs, fastest first.
+
+    Two bandwidths tell the ways apart by the number of writers only, so that is one way.
+    """
+    pattern = Pattern(
+        job.ranks, job.ranks_per_node, job.bytes_per_output, piece_bytes=machine.piece_bytes
+    )
+    if machine.storage is None:
+        writers = min(job.ranks, machine.writers_per_node * job.nodes())
+        gathered = replace(pattern, strategy="aggregated", writers=writers)
+        return [cost(machine.described(), gathered)]
+    return costs(machine.storage, pattern, ("file_per_process", "shared", "aggregated"))
+
+
 def synchronous(job: Job, machine: Machine) -> Outcome:
-    """Nobody computes while the ranks themselves write."""
-    writers = min(job.ranks, machine.writers_per_node * job.nodes())
-    write_s = job.bytes_per_output / min(machine.open_bandwidth(), writers * machine.writer)
+    """Nobody computes while the ranks themselves write, in the fastest way."""
+    fastest = strategies(job, machine)[0]
+    write_s = fastest.seconds
     compute_s = job.compute_s()
     period_s = compute_s + write_s
     return Outcome(
@@ -116,6 +151,7 @@ def synchronous(job: Job, machine: Machine) -> Outcome:
         outage_s=0.0,
         nodes=job.nodes(),
         node_hours=job.nodes() * job.outputs() * period_s / 3600,
+        note=fastest.strategy.replace("_", " ") if machine.storage else "",
     )
 
 
@@ -152,8 +188,8 @@ def _with_servers(
     if kind == "spread":
         compute_s *= job.ranks / (job.ranks - number)
     hand_over_s = size / (nodes * machine.copy) + slower_s
-    drain = min(number * min(machine.writer, receive), machine.open_bandwidth())
-    write_s = size / drain
+    write_s = _served_s(job, machine, number, receive)
+    drain = size / write_s
     memory = nodes * machine.memory
     busy_s = compute_s + hand_over_s
     period_s = max(busy_s + max(0.0, size - memory) / drain, write_s)
@@ -177,8 +213,21 @@ def _with_servers(
         outage_s=max(0.0, memory - size) / rate,
         nodes=nodes + extra,
         node_hours=(nodes + extra) * (job.outputs() * period_s + safe_s) / 3600,
-        note=_note(behind, at_limit=drain == machine.open_bandwidth(), fits=memory >= size),
+        note=_note(
+            behind,
+            at_limit=math.isclose(drain, machine.open_bandwidth(), rel_tol=0.05),
+            fits=memory >= size,
+        ),
     )
+
+
+def _served_s(job: Job, machine: Machine, number: int, receive: float) -> float:
+    """Return the time in which servers write an output; none writes faster than it receives."""
+    system = machine.described()
+    rate = min(system.clients.process_bytes_per_s, receive)
+    system = replace(system, clients=replace(system.clients, process_bytes_per_s=rate))
+    pattern = Pattern(job.ranks, job.ranks_per_node, job.bytes_per_output, "servers")
+    return cost(system, replace(pattern, writers=number)).seconds
 
 
 def _note(behind: bool, at_limit: bool, fits: bool) -> str:

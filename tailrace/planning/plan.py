@@ -8,6 +8,7 @@ from typing import Any
 
 from tailrace.planning import model
 from tailrace.planning.model import Job, Machine, Outcome
+from tailrace.planning.writing import Cost
 
 MOST_CHOICES = 6  # numbers of servers that are shown unless the user names some
 
@@ -21,6 +22,7 @@ class Case:
     outcomes: list[Outcome]
     outage_memory: float  # of a node [bytes]
     break_even_s: float  # computing between outputs above which `needed` servers do not pay
+    strategies: list[Cost]  # ways of writing without servers, fastest first
 
     def best(self) -> Outcome:
         """The outcome with as many servers as needed, else that which loses least time."""
@@ -47,6 +49,7 @@ def make_case(
         outcomes=outcomes,
         outage_memory=model.outage_memory(job, outage_s),
         break_even_s=model.break_even_interval_s(job, machine, needed or 1),
+        strategies=model.strategies(job, machine),
     )
 
 

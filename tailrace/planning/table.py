@@ -26,8 +26,12 @@ def show(console: Console, cases: list[Case], machine: Machine, outage_s: float)
         f"staging memory {amount_text(machine.memory, 'B')} per node",
         highlight=False,
     )
+    if machine.storage is not None:
+        console.print(f"file system {machine.storage.name}", highlight=False)
     if len(cases) <= 2:
         for case in cases:
+            if machine.storage is not None:
+                _show_strategies(console, case)
             _show_case(console, case)
             console.print("\n".join(sentences(case, machine, outage_s)), highlight=False)
     else:
@@ -59,6 +63,22 @@ def _show_case(console: Console, case: Case) -> None:
             amount_text(outcome.node_hours),
             outcome.note,
             style="bold" if outcome is case.best() else "",
+        )
+    console.print(table)
+
+
+def _show_strategies(console: Console, case: Case) -> None:
+    table = Table(title="Writing without servers", title_justify="left")
+    for heading in ("strategy", "writers", "seconds", "1 in 10 below", "1 in 10 above", "limit"):
+        left = heading in ("strategy", "limit")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    for one in case.strategies:
+        times = (one.seconds, one.low_s, one.high_s)
+        table.add_row(
+            one.strategy.replace("_", " "),
+            f"{one.writers:,}",
+            *(seconds_text(value) for value in times),
+            one.limit(),
         )
     console.print(table)
 

@@ -47,6 +47,8 @@ WRONG = [
     ("plan --ranks 64 --bytes 64M --measure empty", "--measure empty: no such folder"),
     ("plan --ranks 64 --bytes 64M --from binary", "--from binary: not JSON"),
     ("plan --ranks 64 --bytes 64M --from list.json", "--from list.json: not a file of"),
+    ("plan --ranks 64 --bytes 64M --storage binary", "--storage binary: no TOML"),
+    ("plan --ranks 64 --bytes 64M --storage dir", "--storage dir: neither a file nor one of"),
     ("map --grid 99999999x99999999 --hosts a", "are too many"),
     ("map --grid 4x4 --hosts a:8,b:8 -o empty", "no file can be made in empty"),
     ("map --profile binary --hosts a", "binary is not a profile"),
