@@ -18,7 +18,8 @@ IMPORTED_BY: dict[str, set[str]] = {
     "cli": {"__main__"},
     "apps": {"cli"},
     "benchmarks": {"cli", "planning"},
-    "report": {"cli", "apps", "benchmarks", "planning"},
+    "reproduce": {"cli"},
+    "report": {"cli", "apps", "benchmarks", "planning", "reproduce"},
 }
 
 

@@ -134,7 +134,7 @@ def list_(
         bool, typer.Option("--markdown", help="Print tables in Markdown, as in the docs.")
     ] = False,
 ) -> None:
-    """Show methods, kernels, hints, cases and other tables of this build.
+    """Show methods, kernels, hints, cases and tables of this build.
 
     Example: tailrace list hints
     """

@@ -40,7 +40,7 @@ def profile(
         typer.Option(metavar="FOLDER", help="Show the records in this folder, without a run."),
     ] = None,
 ) -> None:
-    """Show where an MPI program spends its time, and which ranks wait.
+    """Say where an MPI program spends its time, and who waits for whom.
 
     Example: tailrace profile -n 4 -- ./app input.txt
     """

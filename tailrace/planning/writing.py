@@ -45,6 +45,7 @@ class Pattern:
     writers: int = 0  # of "aggregated" and "servers"; 0: as many as the file has stripes
     stripes: int = 0  # of a file; 0: one for a file per process, else as many as possible
     aligned: bool = True  # writers that gather write whole stripes that they own
+    openers: int = 0  # processes that open the files; 0: those that write
     calls: int = 1  # times that the files are opened for it
     reading: bool = False
 
@@ -249,13 +250,11 @@ def links_s(machine: str, senders: list[int], routers: int, size: float) -> floa
 
 def _metadata_s(system: FileSystem, pattern: Pattern, files: _Files) -> float:
     metadata = system.metadata
-    # Ranks that write through others do not open the file.
-    opens = files.writers
+    openers = pattern.openers or files.writers  # ranks that write through others need not open
     made = 0 if pattern.reading else files.files
-    opens -= made
-    once = made / metadata.creates_per_s + opens / metadata.opens_per_s
-    if pattern.reading:  # whoever reads asks for the size
-        once += files.writers / metadata.stats_per_s
+    once = made / metadata.creates_per_s + max(0, openers - made) / metadata.opens_per_s
+    if pattern.reading:  # and each asks for the size
+        once += openers / metadata.stats_per_s
     return pattern.calls * (once + files.stripes * metadata.object_s)
 
 
