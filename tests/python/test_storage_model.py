@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from stand_ins import is_built
+from storage_events import simulate
 from typer.testing import CliRunner
 
 from tailrace.cli import app
@@ -155,6 +156,28 @@ def test_shipped_file_systems_go_to_a_million_ranks(name: str, strategy: str) ->
         assert found.seconds > previous
         previous = found.seconds
     assert time.process_time() - start < 60  # seconds at most, whatever the machine does besides
+
+
+PIECES = [(16 * MIB, 0), (4 * MIB, MIB), (4_000_000, 1_000_000), (1_000_000, 50_000)]
+
+
+@pytest.mark.parametrize(("share", "piece"), PIECES)
+@pytest.mark.parametrize("ranks", [64, 256, 1024, 2048])
+@pytest.mark.parametrize("name", ["eight targets", "hopper"])
+def test_queues_agree_with_a_simulation_of_each_request(
+    name: str, ranks: int, share: int, piece: int
+) -> None:
+    system = find_file_system(name) if name in shipped() else SYSTEM
+    model, simulated = {}, {}
+    for strategy in ("file_per_process", "shared", "aggregated"):
+        pattern = Pattern(ranks, 16, float(ranks * share), strategy, piece_bytes=piece)
+        model[strategy] = cost(system, pattern).seconds
+        simulated[strategy] = simulate(system, pattern)
+        # The way through process and node of the first request, some ms, is not in the model.
+        assert model[strategy] == pytest.approx(simulated[strategy], rel=0.2, abs=0.015)
+    winner = min(model, key=lambda one: model[one])
+    # The same winner, or one that is as good.
+    assert simulated[winner] < 1.05 * min(simulated.values())
 
 
 def test_creates_of_a_million_files_take_longer_than_one_file() -> None:
