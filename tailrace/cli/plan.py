@@ -154,10 +154,15 @@ def _machine(
             status=2,
         )
     system = find_file_system(storage)
-    if load:
-        # A share out of range is refused with all other figures of the machine.
-        usable = dataclasses.replace(system.load, mean=load) if 0 < load < 1 else system.load
-        system = dataclasses.replace(system, load=usable)
+    if 0 < load < 1:  # a share out of range is refused with all other figures of the machine
+        of_others = dataclasses.replace(system.load, mean=load)
+        if not of_others.possible():
+            raise TailraceError(
+                f"--load {load:g}: a share with load.spread = {system.load.spread:g} of {storage} "
+                "cannot have this mean",
+                status=2,
+            )
+        system = dataclasses.replace(system, load=of_others)
     return dataclasses.replace(model.on_machine(system), load=load or system.load.mean)
 
 

@@ -78,6 +78,11 @@ class Load:
     mean: float = _number(0, "mean share, from 0 to less than 1")
     spread: float = _number(0, "standard deviation of the share over targets and time")
 
+    def possible(self) -> bool:
+        """Tell whether a share from 0 to 1 can have this mean and spread."""
+        in_range = 0 <= self.mean < 1 and self.spread >= 0
+        return in_range and (self.spread == 0 or self.spread**2 < self.mean * (1 - self.mean))
+
 
 @dataclass(frozen=True)
 class FileSystem:
@@ -167,11 +172,11 @@ def _read(content: dict[str, Any], path: Path) -> FileSystem:
             )
     parts.setdefault("name", path.stem)
     system = FileSystem(**parts)
-    mean, spread = system.load.mean, system.load.spread
-    if not 0 <= mean < 1 or not 0 <= spread**2 <= mean * (1 - mean):
+    if not system.load.possible():
         raise TailraceError(
-            f"--storage {path}: load.mean = {mean:g}, load.spread = {spread:g}: expected a mean "
-            "from 0 to less than 1 and at most the spread of a share that is 0 or 1",
+            f"--storage {path}: load.mean = {system.load.mean:g}, load.spread = "
+            f"{system.load.spread:g}: expected a mean from 0 to less than 1, and a spread below "
+            "that of a share that is 0 or 1",
             status=2,
         )
     return system

@@ -188,7 +188,8 @@ def _with_servers(
     if kind == "spread":
         compute_s *= job.ranks / (job.ranks - number)
     hand_over_s = size / (nodes * machine.copy) + slower_s
-    write_s = _served_s(job, machine, number, receive)
+    written = _served(job, machine, number, receive)
+    write_s = written.seconds
     drain = size / write_s
     memory = nodes * machine.memory
     busy_s = compute_s + hand_over_s
@@ -213,21 +214,17 @@ def _with_servers(
         outage_s=max(0.0, memory - size) / rate,
         nodes=nodes + extra,
         node_hours=(nodes + extra) * (job.outputs() * period_s + safe_s) / 3600,
-        note=_note(
-            behind,
-            at_limit=math.isclose(drain, machine.open_bandwidth(), rel_tol=0.05),
-            fits=memory >= size,
-        ),
+        note=_note(behind, at_limit=written.limit() != "clients", fits=memory >= size),
     )
 
 
-def _served_s(job: Job, machine: Machine, number: int, receive: float) -> float:
-    """Return the time in which servers write an output; none writes faster than it receives."""
+def _served(job: Job, machine: Machine, number: int, receive: float) -> Cost:
+    """Return what it costs servers to write an output; none writes faster than it receives."""
     system = machine.described()
     rate = min(system.clients.process_bytes_per_s, receive)
     system = replace(system, clients=replace(system.clients, process_bytes_per_s=rate))
     pattern = Pattern(job.ranks, job.ranks_per_node, job.bytes_per_output, "servers")
-    return cost(system, replace(pattern, writers=number)).seconds
+    return cost(system, replace(pattern, writers=number))
 
 
 def _note(behind: bool, at_limit: bool, fits: bool) -> str:

@@ -12,6 +12,7 @@ Lustre expands a write lock to the whole object, so that another client that wri
 call it back: interleaved pieces cost a transfer each, stripes with one owner none.
 """
 
+import functools
 import math
 from dataclasses import dataclass, replace
 
@@ -29,6 +30,7 @@ STRATEGIES = {
     "servers": "ranks that only write receive the data first",
 }
 DRAWS = 200  # of the load of others
+MOST_TAKEN = 0.999  # of a target by others
 FAN = 8  # forwarding nodes that a compute node sends to, in the model of the links
 MOST_LINK_NODES = 200_000
 
@@ -114,9 +116,10 @@ def cost(system: FileSystem, pattern: Pattern) -> Cost:
     metadata_s = _metadata_s(system, pattern, files)
     gather_s = _gather_s(system, pattern, files)
     others = max(clients_s, routers_s, links_s)
-    quantiles = _with_load(system.load, bytes_s + requests_s, min(targets.count, objects))
+    slower = _slowest(system.load, min(targets.count, objects))
     low, middle, high = (
-        metadata_s + gather_s + max(others, busiest + locks_s) for busiest in quantiles
+        metadata_s + gather_s + max(others, factor * (bytes_s + requests_s) + locks_s)
+        for factor in slower
     )
     return Cost(
         strategy=pattern.strategy,
@@ -268,14 +271,15 @@ def _gather_s(system: FileSystem, pattern: Pattern, files: _Files) -> float:
     return moved / (files.nodes * system.clients.network_bytes_per_s)
 
 
-def _with_load(load: Load, busy_s: float, used: int) -> tuple[float, float, float]:
-    """Return the time of the busiest target at the 10 %, 50 % and 90 % of draws of the load."""
+@functools.cache
+def _slowest(load: Load, used: int) -> tuple[float, float, float]:
+    """Return how much longer the busiest of `used` targets takes: 10 %, 50 %, 90 % of all draws."""
     if load.spread <= 0:
-        seconds = busy_s / (1 - load.mean)
-        return seconds, seconds, seconds
+        factor = 1 / (1 - load.mean)
+        return factor, factor, factor
     scale = load.mean * (1 - load.mean) / load.spread**2 - 1
     rng = np.random.default_rng(1)
     shares = rng.beta(load.mean * scale, (1 - load.mean) * scale, (DRAWS, used)).max(axis=1)
-    times = np.sort(busy_s / (1 - np.minimum(shares, 0.999)))
-    low, middle, high = np.quantile(times, (0.1, 0.5, 0.9))
+    factors = 1 / (1 - np.minimum(shares, MOST_TAKEN))
+    low, middle, high = np.quantile(factors, (0.1, 0.5, 0.9))
     return float(low), float(middle), float(high)

@@ -199,6 +199,16 @@ def test_plan_takes_the_fastest_strategy() -> None:
     needed = model.servers_to_hide(job, machine)
     assert needed is not None and model.servers(job, machine, needed).hidden
     assert needed > 1 and not model.servers(job, machine, needed - 1).hidden
+    assert "more servers" in model.servers(job, machine, 1).note
+
+
+def test_servers_cannot_use_more_targets_than_a_file_has_stripes() -> None:
+    machine = model.on_machine(find_file_system("blue_waters"))
+    job = Job(500_000, 32, 500_000 * 50e6, interval=1, step_s=60)
+    found = model.servers(job, machine, 5000)
+    assert found.write_s > 160 * model.synchronous(job, machine).write_s / 1440
+    assert found.write_s >= job.bytes_per_output / (160 * 680e6)
+    assert found.note.startswith("the file system cannot keep up")
 
 
 PLAN = ["plan", "--ranks", "64,1k", "--ranks-per-node", "8", "--bytes", "16M", "--step-s", "60"]
@@ -224,6 +234,9 @@ def test_the_command_takes_a_description(tmp_path: Path) -> None:
     assert data["machine"]["file_system"] == pytest.approx(8e8)
     loaded = json.loads(run("--storage", str(path), "--load", "0.8", "--json"))
     assert loaded["cases"][0]["strategies"][0]["seconds"] > 2 * first[0]["seconds"]
+    refused = CliRunner().invoke(app, [*PLAN, "--storage", str(path), "--load", "0.005"])
+    assert isinstance(refused.exception, TailraceError)
+    assert "cannot have this mean" in str(refused.exception)
 
 
 @pytest.mark.parametrize(
@@ -239,6 +252,8 @@ def test_the_command_takes_a_description(tmp_path: Path) -> None:
         ("[network]\nmachine = 3\n", "network.machine = 3: expected a text"),
         ("[load]\nmean = 1.0\n", "load.mean = 1"),
         ("[load]\nmean = 0.1\nspread = 0.4\n", "load.spread = 0.4"),
+        ("[load]\nmean = 0.5\nspread = 0.5\n", "load.spread = 0.5"),
+        ("[load]\nspread = 0.1\n", "load.mean = 0,"),
         ("targets = 3\n", "targets: expected tables"),
         ("count = \n", "no TOML"),
     ],
@@ -253,7 +268,7 @@ def test_wrong_descriptions_are_named(tmp_path: Path, text: str, message: str) -
 
 def test_wrong_words_of_the_command_are_named() -> None:
     for words, message in (
-        (["--storage", "hoper"], "did you mean hopper"),
+        (["--storage", "hopperr"], "did you mean hopper"),
         (["--storage", "hopper", "--writer", "1G"], "leave out --writer"),
         (["--storage", "hopper", "--load", "1"], "load by others = 1"),
         (["--storage", "hopper", "--piece", "0"], "--piece 0"),
