@@ -61,9 +61,10 @@ inline constexpr std::array environment_variables{
                         "the kernels of the applications groundwater and helium"},
     EnvironmentVariable{"TAILRACE_PROFILE_DIR", "folder", "tailrace-profile",
                         "where the profiler writes its records"},
-    EnvironmentVariable{"TAILRACE_PROFILE", "events=N,clock=kernel,launch", "events=1048576",
+    EnvironmentVariable{"TAILRACE_PROFILE", "events=N,clock=kernel,launch,routines=RATE",
+                        "events=1048576",
                         "the profiler: the most events per rank; the clock of the kernel; records "
-                        "of the launch"},
+                        "of the launch; samples of routines in a second of processor time"},
     EnvironmentVariable{"TAILRACE_WAIT", "nap, mpi", "nap where ranks share cores",
                         "--with waiting: how ranks wait"},
     EnvironmentVariable{"TAILRACE_COLLECTIVES", "measured, node, mpi", "measured",

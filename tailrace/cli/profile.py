@@ -14,7 +14,7 @@ from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
 from tailrace.launch.interrupts import ended_by_interrupts
-from tailrace.profile.job import run_recorded
+from tailrace.profile.job import routine_settings, run_recorded
 from tailrace.profile.record import read_records
 from tailrace.profile.records import LacksRanksError, records_folder, require_all, why_none
 from tailrace.profile.summary import summarize
@@ -28,6 +28,10 @@ def profile(
         list[str] | None, typer.Argument(help="-- PROGRAM ARGS", show_default=False)
     ] = None,
     json_to: JsonOption = None,
+    routines: Annotated[
+        bool,
+        typer.Option("--routines", help="Also sample the program's routines (processor time)."),
+    ] = False,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the profile as a page of HTML.")
     ] = None,
@@ -62,6 +66,7 @@ def profile(
             command[0],
             command[1:],
             kept,
+            routine_settings() if routines else (),
             output=sys.stderr if prints_json(json_to) else None,
         )
         raise typer.Exit(_after_run(kept, files, command[0], ranks, status))

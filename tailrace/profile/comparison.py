@@ -99,6 +99,7 @@ class Comparison:
     messages: list[Row]
     places: list[Place]
     files: list[Row] = field(default_factory=list)
+    routines: list[Place] = field(default_factory=list)
 
     def notes(self) -> list[str]:
         """Return what a reader must know to judge the verdicts."""
@@ -138,6 +139,7 @@ class Comparison:
             "messages": [row.as_json() for row in self.messages],
             "files": [row.as_json() for row in self.files],
             "calls": [place.as_json() for place in self.places],
+            "routines": [routine.as_json() for routine in self.routines],
             "notes": self.notes(),
         }
 
@@ -174,7 +176,8 @@ def compare_sides(a: Side, b: Side) -> Comparison:
     groups += _regions(a, b)
     efficiency = [row(key, "efficiency", key) for key in known("efficiency")]
     efficiency += [row(f"imbalance of {key}", "imbalance", key) for key in known("imbalance")]
-    return Comparison(a, b, groups, efficiency, _messages(a, b), _places(a, b), _files(a, b))
+    parts = (groups, efficiency, _messages(a, b), _places(a, b), _files(a, b), _routines(a, b))
+    return Comparison(a, b, *parts)
 
 
 def _at(values: Any, keys: tuple[str, ...]) -> Any:
@@ -238,6 +241,43 @@ def _files(a: Side, b: Side) -> list[Row]:
     rows += [row("opens", "opens"), row("reads and writes", "reads", "writes")]
     rows += [row("of less than 64 KiB", "small"), row("that jump", "jumps")]
     return [found for found in rows if any((*found.a, *found.b))]
+
+
+def _named_routines(profile: Profile) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the routines of a profile by name and place, which an edited program keeps."""
+    named = {}
+    for routine in profile["routines"]:
+        # The program's own file is left out: old and new are often two files.
+        library = "" if routine["library"] == profile.get("program") else routine["library"]
+        file = routine["where"].rpartition(":")[0] or routine["where"]
+        named[routine["function"], f"{library} {file}"] = routine
+    return named
+
+
+def _routines(a: Side, b: Side) -> list[Place]:
+    """Return the routines, those whose time (mean over the ranks) changed most first.
+
+    Nothing where a profile was made without them. A routine is one by its name, its source file,
+    and the program or library that it is in.
+    """
+    if not all(p.get("routines") for side in (a, b) for p in side.profiles):
+        return []
+    sides = [[_named_routines(profile) for profile in side.profiles] for side in (a, b)]
+    found = []
+    for key in dict.fromkeys(key for tables in sides for table in tables for key in table):
+        where = ["", ""]
+        for number, tables in enumerate(sides):
+            for one in [table[key] for table in tables if key in table][:1]:
+                where[number] = f"{one['library']} {one['where']}".strip()
+        rows = {}
+        for amount in ("time_s", "share"):
+            values = [
+                tuple(float(table[key][amount]) if key in table else 0.0 for table in tables)
+                for tables in sides
+            ]
+            rows[amount] = Row(amount, *values)
+        found.append(Place(key[0], where[1] or where[0], where[0], rows))
+    return sorted(found, key=lambda one: (-_moved(one), one.name, one.where))
 
 
 def _sum(items: list[dict[str, Any]], key: str) -> float:

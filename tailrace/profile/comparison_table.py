@@ -42,6 +42,8 @@ def show(console: Console, found: Comparison) -> None:
     if found.files:
         _show_rows(console, "files, sums over the ranks; times are means", found.files, _amount)
     _show_places(console, found.places)
+    if found.routines:
+        _show_routines(console, found.routines)
     for note in found.notes():
         console.print(f"Note: {note}", highlight=False)
 
@@ -74,8 +76,12 @@ def _change(row: Row) -> str:
 def _table(title: str, *headings: str) -> Table:
     table = Table(title=title, title_justify="left")
     for heading in headings:
-        left = heading in ("", "verdict", "where", "call")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=heading != "where")
+        left = heading in ("", "verdict", "where", "call", "routine")
+        table.add_column(
+            heading,
+            justify="left" if left else "right",
+            no_wrap=heading not in ("where", "routine"),
+        )
     return table
 
 
@@ -108,3 +114,20 @@ def _show_places(console: Console, places: list[Place]) -> None:
     console.print(table)
     if len(places) > TOP:
         console.print(f"({len(places) - TOP} more: --json)", highlight=False)
+
+
+def _show_routines(console: Console, routines: list[Place]) -> None:
+    """Print the routines whose time changed most, with their shares."""
+    title = "routines, those whose processor time outside MPI (mean over the ranks) changed most"
+    table = _table(title, "routine", "A", "B", "change", "verdict", "share", "where")
+    for routine in routines[:TOP]:
+        time, share = routine.rows["time_s"], routine.rows["share"]
+        shares = " -> ".join(
+            f"{100 * statistics.median(values):.1f} %" for values in (share.a, share.b)
+        )
+        cells = [routine.name, _range(time.a, seconds_text), _range(time.b, seconds_text)]
+        cells += [_change(time), time.verdict(), shares, routine.where]
+        table.add_row(*cells, style=STYLES[time.verdict()])
+    console.print(table)
+    if len(routines) > TOP:
+        console.print(f"({len(routines) - TOP} more: --json)", highlight=False)

@@ -237,6 +237,14 @@ def recorder_settings(family: str, folder: Path) -> list[str]:
     return [f"LD_PRELOAD={preload}", f"TAILRACE_PROFILE_DIR={folder.absolute()}"]
 
 
+def routine_settings() -> list[str]:
+    """Return what lets the recorder sample routines, besides what the environment asks for."""
+    words = os.environ.get("TAILRACE_PROFILE", "")
+    if any(word.split("=")[0] == "routines" for word in words.split(",")):
+        return []
+    return [f"TAILRACE_PROFILE={words},routines" if words else "TAILRACE_PROFILE=routines"]
+
+
 def run_recorded(
     ranks: int,
     program: str,

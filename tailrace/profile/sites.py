@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Places of a program by address: file:line from debug information, else function, else offset."""
 
-import bisect
 import re
 import shutil
-import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 from tailrace.profile.record import PYTHON
+from tailrace.profile.symbols import Functions
 from tailrace.tools import run_tool
 
 Place = tuple[str, int]  # file of the program or library, offset of the return address
@@ -27,26 +26,6 @@ def _ask(tool: str, module: str, offsets: list[int]) -> list[tuple[str, str]]:
     done = run_tool(*command, timeout_s=TIMEOUT_S, text=addresses)
     lines = done.stdout.splitlines() if done else []
     return list(zip(lines[0::2], lines[1::2], strict=False))
-
-
-def _functions(module: str) -> list[tuple[int, int]]:
-    """Return first and last address + 1 of the functions of a file, as nm says."""
-    found = set()
-    for kind in ((), ("-D",)):
-        done = run_tool("nm", *kind, "-S", "--defined-only", module, timeout_s=TIMEOUT_S)
-        if done is None:
-            return []
-        for words in map(str.split, done.stdout.splitlines()):
-            if len(words) == 4 and words[2] in "tTwWi":
-                first = int(words[0], 16)
-                found.add((first, first + int(words[1], 16)))
-    return sorted(found)
-
-
-def _in_function(offset: int, functions: list[tuple[int, int]]) -> bool:
-    """Tell whether the call before `offset` lies in one of the functions."""
-    at = bisect.bisect_right(functions, (offset - 1, sys.maxsize))
-    return any(first < offset <= end for first, end in functions[max(0, at - 8) : at])
 
 
 def short_name(function: str) -> str:
@@ -88,10 +67,10 @@ def name_places(places: Iterable[Place]) -> dict[Place, str]:
         if tool and Path(module).is_file():
             answers = _ask(tool, module, offsets)
         # A stripped program has few functions; addr2line takes the last one before an address.
-        functions = _functions(module) if answers else []
+        functions = Functions(Path(module)) if answers else None
         for i, offset in enumerate(offsets):
             answer = answers[i] if i < len(answers) else None
-            if answer and functions and not _in_function(offset, functions):
+            if answer and functions and functions.has_names and not functions.name_at(offset - 1):
                 answer = ("??", answer[1])
             names[module, offset] = _name(module, offset, answer)
     return names

@@ -12,6 +12,7 @@ from tailrace.profile.io import files, io_notes
 from tailrace.profile.placement import placement, placement_notes
 from tailrace.profile.record import PYTHON, Record, Row
 from tailrace.profile.regions import region_notes, regions
+from tailrace.profile.routines import routine_notes, routines, sampling
 from tailrace.profile.sites import Place, name_places
 from tailrace.profile.waiting import Waiting, find_waiting
 from tailrace.profile.windows import windows
@@ -197,12 +198,13 @@ def summarize(records: list[Record]) -> dict[str, Any]:
     if ends:
         notes.append(f"ranks ended without MPI_Finalize: {', '.join(ends)}")
     notes += io_notes(records) + region_notes(records) + placement_notes(records)
-    notes += counter_notes(records)
+    notes += counter_notes(records) + routine_notes(records)
     between, left_out = collective_matrix(records)
     notes += left_out
     if records[0].facts["ranks"] > MATRIX_RANKS:
         notes.append(f"with more than {MATRIX_RANKS} ranks the matrix is kept between nodes")
     modules = records[0].facts["modules"]
+    sampled = sampling(records)
     return {
         "version": VERSION,
         "program": Path(modules[0]["path"]).name if modules else "",
@@ -221,6 +223,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "late": _late(waiting, records[0].facts["ranks"]),
         "windows": windows(records, waiting),
         "regions": regions(records, waiting),
+        **({"sampling": sampled, "routines": routines(records, by_rank)} if sampled else {}),
         "io": files(records),
         "usage": [_usage(record) for record in records],
         "placement": placement(records),

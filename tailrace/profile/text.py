@@ -5,6 +5,7 @@ from typing import Any
 
 from tailrace.profile.counters import counter_lines
 from tailrace.profile.io import io_advice
+from tailrace.profile.routines import routine_head
 from tailrace.profile.windows import over_time
 
 TOP = 15
@@ -91,6 +92,30 @@ def _regions(profile: dict[str, Any]) -> list[str]:
         )
     more = len(regions) - MOST_REGIONS
     return [*lines, f"({more} more)"] if more > 0 else lines
+
+
+def _routines(profile: dict[str, Any]) -> list[str]:
+    """Return the routines that take the most processor time, and USER without a processor."""
+    routines = profile.get("routines") or []
+    if not routines:
+        return []
+    lines = [
+        routine_head(profile),
+        " share    main   mean [s]    min [s]    max [s] imbalance slowest  routine",
+    ]
+    *busy, idle = routines
+    for routine in (*busy[:TOP], idle):
+        seconds = [routine[key] for key in ("time_s", "min_rank_s", "max_rank_s")]
+        place = " ".join(word for word in (routine["library"], routine["where"]) if word)
+        lines.append(
+            f"{_percent(routine['share'], 1)[:-2]} {_percent(routine['main']['share'], 1)[:-2]}"
+            + "".join(f"{value:11.4f}" for value in seconds)
+            + f"{routine['imbalance']:10.3f}{routine['slowest_rank']:8d}  {routine['function']}"
+            + (f" ({place})" if place else "")
+        )
+    more = len(busy) - TOP
+    notes = [f"({more} more)"] if more > 0 else []
+    return [*lines, *notes, "Shares are of the processor time outside MPI; not running: of USER"]
 
 
 def _calls(profile: dict[str, Any]) -> list[str]:
@@ -207,6 +232,7 @@ def as_text(profile: dict[str, Any]) -> str:
         _efficiency(profile),
         _over_time(profile),
         _regions(profile),
+        _routines(profile),
         _calls(profile),
         _sizes(profile),
         _matrix(profile),

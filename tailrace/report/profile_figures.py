@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from tailrace.profile.text import bytes_text
 from tailrace.report.figures import colour_legend
-from tailrace.report.style import ACCENT, ACTIVITIES, ACTIVITY_COLOURS, AMOUNTS, GROUPS, INK
+from tailrace.report.style import (
+    ACCENT,
+    ACTIVITIES,
+    ACTIVITY_COLOURS,
+    AMOUNTS,
+    GROUPS,
+    INK,
+    WITHOUT,
+)
 from tailrace.report.timeline import strip
 from tailrace.runs.folder import Floats
 
@@ -52,6 +60,58 @@ def draw_groups(axes: Axes, groups: dict[str, float]) -> None:
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("mean over the ranks [s]")
     group_legend(axes)
+
+
+def draw_routines(axes: Axes, parts: list[tuple[str, float, str]]) -> None:
+    """Draw the mean seconds of routines inside USER as one bar: name, seconds, colour of each."""
+    left = 0.0
+    total = sum(seconds for _, seconds, _ in parts)
+    for name, seconds, colour in parts:
+        axes.barh([0], [seconds], left=left, color=colour, height=0.8, edgecolor="white")
+        if seconds > 0.05 * total:
+            most = max(4, int(110 * seconds / total))
+            text = name if len(name) <= most else name.rpartition("::")[2]
+            axes.text(
+                left + seconds / 2,
+                0,
+                text if len(text) <= most else f"{text[: most - 1]}…",
+                ha="center",
+                va="center",
+                fontsize=7,
+                color=INK if colour == WITHOUT else "white",
+            )
+        left += seconds
+    axes.set_xlim(0, total or 1.0)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("mean over the ranks [s]")
+
+
+def draw_strips(axes: Axes, names: list[str], seconds: Floats) -> None:
+    """Draw a strip for each routine with a cell for each rank, (routines, ranks) seconds.
+
+    Dark is the most of the routine on a rank, so that a strip of one colour is balanced.
+    """
+    most = seconds.max(axis=1, keepdims=True)
+    depth = np.divide(seconds, most, out=np.zeros_like(seconds), where=most > 0)
+    routines, ranks = seconds.shape
+    axes.imshow(
+        depth,
+        cmap=LinearSegmentedColormap.from_list("amounts", ("white", *AMOUNTS)),
+        vmin=0.0,
+        vmax=1.0,
+        extent=(-0.5, ranks - 0.5, routines - 0.5, -0.5),
+        aspect="auto",
+        interpolation="nearest",
+    )
+    axes.hlines(np.arange(routines - 1) + 0.5, -0.5, ranks - 0.5, color="white", linewidth=4.0)
+    if ranks <= NAMED_RANKS:
+        axes.vlines(np.arange(ranks - 1) + 0.5, -0.5, routines - 0.5, color="white", linewidth=1.0)
+    axes.set_yticks(range(routines), [n if len(n) <= 40 else f"…{n[-39:]}" for n in names])
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+    axes.set_xlabel("rank")
 
 
 def draw_ranks(axes: Axes, by_rank: list[dict[str, float]]) -> None:

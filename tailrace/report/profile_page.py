@@ -12,17 +12,19 @@ from tailrace.planning.quantities import seconds_text
 from tailrace.profile.counters import HEADS as COUNTER_HEADS
 from tailrace.profile.counters import counter_rows
 from tailrace.profile.io import io_advice
+from tailrace.profile.routines import routine_head
 from tailrace.profile.summary import MATRIX_RANKS
 from tailrace.profile.text import bytes_text
 from tailrace.report import profile_figures as figures
 from tailrace.report.efficiency import efficiency_tree
 from tailrace.report.html import fill, picture, png
-from tailrace.report.style import GROUPS
+from tailrace.report.style import GROUPS, OTHERS, ROUTINES, WITHOUT
 from tailrace.runs.folder import Floats
 
 Profile = dict[str, Any]
 
 SHOWN_CALLS, MOST_CALLS = 15, 200
+BAR_ROUTINES, SHOWN_ROUTINES, MOST_ROUTINES = 10, 15, 200
 SHOWN_RANKS, MOST_RANKS = 16, 1024
 SHOWN_FILES, MOST_FILES = 15, 200
 SVG_RANKS = 1024  # beyond, a picture of pixels is smaller
@@ -40,6 +42,10 @@ USAGE = (  # key, heading, unit
 
 FILE_HEADS = ["file", "opens", "reads", "writes", "syncs", "small", "jumps", "by MPI"]
 FILE_HEADS += ["read", "written", "time", "MPI-IO read", "written", "time"]
+
+
+ROUTINE_HEADS = ["routine", "where", "share", "main thread", "mean", "per rank", "imbalance"]
+ROUTINE_HEADS += ["slowest"]
 
 
 def render_profile(profile: Profile, name: str) -> str:
@@ -64,6 +70,7 @@ def parts(profile: Profile, title: str) -> dict[str, Any]:
         tree=efficiency_tree(profile),
         windows=_windows_picture(profile),
         regions=[_region_row(region) for region in profile.get("regions") or []],
+        **_routine_parts(profile),
         calls=[_call_row(call, total_s) for call in calls[:SHOWN_CALLS]],
         more_calls=[_call_row(call, total_s) for call in calls[SHOWN_CALLS:MOST_CALLS]],
         num_calls=len(calls),
@@ -156,6 +163,52 @@ def _region_row(region: dict[str, Any]) -> dict[str, Any]:
         "imbalance": f"{100 * region['imbalance']:.0f} %",
         "spread": f"{seconds_text(region['min_rank_s'])} to {seconds_text(region['max_rank_s'])}",
     }
+
+
+def _routine_parts(profile: Profile) -> dict[str, Any]:
+    """Return what the page has of the routines: nothing where they were not sampled."""
+    routines = profile.get("routines") or []
+    if not routines:
+        return dict(routine_head="", routines=[], more_routines=[], routine_heads=ROUTINE_HEADS)
+    *busy, idle = routines  # of a bar of the first ten, and strips
+    first = busy[:BAR_ROUTINES]
+    in_user = sorted(busy, key=lambda one: -one["main"]["time_s"])
+    bar = [
+        (one["function"], one["main"]["time_s"], colour)
+        for one, colour in zip(in_user, ROUTINES, strict=False)
+    ]
+    bar.append(("others", sum(one["main"]["time_s"] for one in in_user[len(ROUTINES) :]), OTHERS))
+    bar.append((idle["function"], idle["time_s"], WITHOUT))
+    names = [one["function"] for one in (*first, idle) if "rank_s" in one]
+    seconds = np.array([one["rank_s"] for one in (*first, idle) if "rank_s" in one])
+    strips = None
+    if seconds.ndim == 2 and seconds.shape[1] > 1:
+        height = 0.7 + 0.26 * len(names)
+        strips = picture(
+            lambda axes: figures.draw_strips(axes, names, seconds), (10.0, height), png
+        )
+    return dict(
+        routine_head=routine_head(profile),
+        routine_bar=picture(lambda axes: figures.draw_routines(axes, bar), (10.0, 1.0)),
+        routine_strips=strips,
+        routine_heads=ROUTINE_HEADS,
+        routines=[_routine_row(one) for one in (*busy[:SHOWN_ROUTINES], idle)],
+        more_routines=[_routine_row(one) for one in busy[SHOWN_ROUTINES:MOST_ROUTINES]],
+    )
+
+
+def _routine_row(routine: dict[str, Any]) -> list[str]:
+    main = routine["main"]
+    return [
+        routine["function"],
+        " ".join(word for word in (routine["library"], routine["where"]) if word),
+        f"{100 * routine['share']:.1f} %",
+        f"{100 * main['share']:.1f} %",
+        seconds_text(routine["time_s"]),
+        f"{seconds_text(routine['min_rank_s'])} to {seconds_text(routine['max_rank_s'])}",
+        f"{100 * routine['imbalance']:.0f} %",
+        f"rank {routine['slowest_rank']}",
+    ]
 
 
 def _call_row(call: dict[str, Any], total_s: float) -> dict[str, Any]:

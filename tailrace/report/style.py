@@ -17,6 +17,21 @@ GROUPS = (
     ("sync_s", "MPI_SYNC", "wait"),
 )
 AMOUNTS = ("#e3f0f2", "#7fbcc6", "#0b7285", "#06323b")  # little to much
+# Routines inside USER, the first ten; then the others, and time without a processor.
+ROUTINES = (
+    "#1d4e6f",
+    "#0b7285",
+    "#2a9d8f",
+    "#5a7d4f",
+    "#8a6d3b",
+    "#b5651d",
+    "#9a3412",
+    "#7a3e65",
+    "#55487d",
+    "#3b5b8c",
+)
+OTHERS = "#8b96a1"
+WITHOUT = "#e8ebee"
 INK = "#1c2733"
 MUTED = "#66727f"
 ACCENT = "#0b7285"

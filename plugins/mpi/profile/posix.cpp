@@ -7,7 +7,6 @@
 // Headers must declare the calls under their own names, whatever the build asks for.
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -18,31 +17,11 @@
 #include <cstdio>
 
 #include "profile/files.hpp"
+#include "profile/next.hpp"
 #include "profile/recorder.hpp"
 
 namespace tailrace::plugins {
 namespace {
-
-// The C library's function of this name, found at the first call; needs no lock, as calls may come
-// before constructors and from signal handlers.
-template <class Function>
-class Next {
- public:
-  explicit constexpr Next(const char* name) : name_(name) {}
-  template <class... Arguments>
-  auto operator()(Arguments... arguments) {
-    Function function = at_.load(std::memory_order_relaxed);
-    if (function == nullptr) {
-      function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
-      at_.store(function, std::memory_order_relaxed);
-    }
-    return function(arguments...);
-  }
-
- private:
-  const char* name_;
-  std::atomic<Function> at_{nullptr};
-};
 
 // Keeps errno over what is done after a call.
 class KeepsErrno {

@@ -23,6 +23,7 @@
 #include "profile/files.hpp"
 #include "profile/launch.hpp"
 #include "profile/peers.hpp"
+#include "profile/samples.hpp"
 #include "profile/wrapper.hpp"
 
 namespace tailrace::plugins {
@@ -126,6 +127,15 @@ void only_sessions() {
   if (file >= 0) close(file);
 }
 
+// Samples of the routines in a second; 0: none.
+long long wanted_samples(const char* words) {
+  const auto rate = value_of_word(words, "routines");
+  constexpr long long usual = 100;
+  if (!rate || rate->empty()) return rate ? usual : 0;
+  const long long per_s = whole_number("TAILRACE_PROFILE", *rate, usual);
+  return std::min(per_s, 1000LL);  // the kernel's timers are hardly finer
+}
+
 void mpi_started() {
   if (state.on.load()) return;  // Fortran's MPI_Init may call C's
   choose_record_folder();
@@ -137,10 +147,10 @@ void mpi_started() {
   state.pid = static_cast<int>(getpid());
   PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &state.num_ranks);
-  constexpr std::array<std::string_view, 3> known{"events", "clock", "launch"};
+  constexpr std::array<std::string_view, 4> known{"events", "clock", "launch", "routines"};
   const char* const words = environment("TAILRACE_PROFILE");
   report_ignored("TAILRACE_PROFILE", unknown_word(words, known),
-                 "events=N, clock=kernel or launch, separated by commas");
+                 "events=N, clock=kernel, launch or routines=RATE, separated by commas");
   const auto wanted = value_of_word(words, "events");
   const char* const old =
       renamed_environment("TAILRACE_PROFILE_EVENTS", "TAILRACE_PROFILE=events=N");
@@ -172,6 +182,7 @@ void mpi_started() {
   first_instant = this_instant();
   windows.first = first_instant.tick;
   state.on.store(true);
+  if (const long long per_s = wanted_samples(words); per_s > 0) start_samples(per_s);
 }
 
 }  // namespace tailrace::plugins

@@ -21,6 +21,7 @@
 #include "profile/files.hpp"
 #include "profile/recorder.hpp"
 #include "profile/regions.hpp"
+#include "profile/samples.hpp"
 #include "profile/usage.hpp"
 #include "profile/writer.hpp"
 
@@ -250,6 +251,7 @@ int write_counters(const char* path, const char* how, const Instant& last, const
   print_files(out);
   print_windows(out, last.tick);
   print_regions(out);
+  print_samples(out);
   out.print("\"modules\": [");
   Modules modules{&out};
   dl_iterate_phdr(print_module, &modules);
@@ -289,6 +291,7 @@ const char* record_folder() { return folder_of_records; }
 
 void write_record(const char* how) {
   if (static_cast<int>(getpid()) != state.pid) return;
+  stop_samples();
   const Instant last = this_instant();
   const Counts counts = read_counters();
   end_regions(last.tick, counts);

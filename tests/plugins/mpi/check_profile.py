@@ -300,6 +300,86 @@ def check_regions(folder: Path, bin_dir: str, program: str) -> None:
     require(any("was not open" in note for note in found["notes"]), f"{found['notes']}", done)
 
 
+def sampled(ranks: int, folder: Path, bin_dir: str, command: list[str]) -> tuple[Result, Any]:
+    """Return what a command did and its profile with the routines, sampled as often as may be."""
+    os.environ["TAILRACE_PROFILE"] = "routines=1000"
+    done, found = profile(ranks, folder, bin_dir, command)
+    require(done.returncode == 0 and found is not None, "the program failed", done)
+    require("routines" in found and found["sampling"]["samples"] > 500, "samples", done)
+    require(found["sampling"]["handler_s"] > 0.0, "the sampler's own time", done)
+    *busy, idle = found["routines"]
+    require(idle["function"] == "(not running)", "time without a processor", done)
+    for key in ("share", "main"):
+        shares = [one[key] if key == "share" else one[key]["share"] for one in busy]
+        require(abs(sum(shares) - 1.0) < 1e-6, f"shares of {key} sum to {sum(shares)}", done)
+    require("Routines: " in done.stderr and "(not running)" in done.stderr, "the text", done)
+    require('<section id="routines">' in render_profile(found, "page"), "the page", done)
+    return done, found
+
+
+def require_shares(found: Any, wanted: dict[str, float], done: Result) -> None:
+    """Require shares within six points, three deviations of those of 700 samples."""
+    shares: Counter[str] = Counter()
+    for one in found["routines"]:
+        shares[one["function"]] += one["share"]
+    wrong = {name: (w, shares[name]) for name, w in wanted.items() if abs(shares[name] - w) > 0.06}
+    require(not wrong, f"shares wanted and found: {wrong} of {dict(shares)}", done)
+
+
+def check_routines(folder: Path, bin_dir: str, program: str) -> None:
+    """Shares are those of the counted operations, of all ranks and threads; signals arrive."""
+    for ranks in (1, 2, 4):
+        done, found = sampled(ranks, folder, bin_dir, [program, str(24_000_000 // ranks)])
+        units: dict[str, Counter[int]] = {}
+        for line in done.stdout.splitlines():
+            if line.startswith("UNITS"):
+                _, rank, name, count = line.split()
+                units.setdefault(name, Counter())[int(rank)] += int(count)
+        total = sum(sum(of_ranks.values()) for of_ranks in units.values())
+        wanted = {f"solver::{name}": sum(n.values()) / total for name, n in units.items()}
+        wanted["solver::around<int>"] = wanted.pop("solver::around")
+        require(len(wanted) == 6, "the program says too little", done)
+        require_shares(found, wanted, done)
+        by_name = {one["function"]: one for one in found["routines"]}
+        require("solver::in_child" not in by_name, "children are not sampled", done)
+        heavy, thread = by_name["solver::heavy"], by_name["solver::in_thread"]
+        source = Path(__file__).with_name("routines.cpp").read_text().splitlines()
+        line = next(i for i, text in enumerate(source, 1) if "void heavy(" in text)
+        require(heavy["where"] == f"routines.cpp:{line}", f"heavy is at {heavy['where']}", done)
+        require(
+            thread["main"]["share"] == 0.0 and heavy["main"]["share"] > heavy["share"], "", done
+        )
+        if ranks > 1:
+            require(heavy["slowest_rank"] != 0, f"rank 0 has less of heavy: {heavy}", done)
+            require(heavy["rank_s"][0] < min(heavy["rank_s"][1:]), f"heavy by rank: {heavy}", done)
+        sent = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("SIGNALS")]
+        require(sent == [["1000", "1000"]] * ranks, f"signals sent and received: {sent}", done)
+        ticks = [line for line in done.stdout.splitlines() if line.startswith("PROF")]
+        require(
+            len(ticks) == ranks and "PROF 0" not in ticks, f"the program's timer: {ticks}", done
+        )
+    # Without lines, an inlined function is in the one around it; without symbols, starts are left.
+    for how, least in (("-g", 5), ("-s", 5)):
+        bare = folder.parent / f"{Path(program).name}_stripped{how}"
+        subprocess.run(["strip", how, program, "-o", str(bare)], check=True)
+        done, found = sampled(1, folder, bin_dir, [str(bare), "24000000"])
+        if how == "-g":
+            wanted = {"solver::heavy": 16 / 44, "solver::around<int>": 8 / 44}
+            require_shares(found, wanted, done)
+            continue
+        own = [one for one in found["routines"] if one["function"].startswith(f"{bare.name}+0x")]
+        shares = [one["share"] for one in own if one["share"] > 0.04]
+        require(len(shares) == least, f"functions of a stripped program: {own}", done)
+        require(abs(shares[0] - 16 / 44) < 0.06, f"shares of a stripped program: {shares}", done)
+
+
+def check_routines_fortran(folder: Path, bin_dir: str, program: str) -> None:
+    """Procedures of Fortran have the names that the program gave them."""
+    done, found = sampled(2, folder, bin_dir, [program])
+    wanted = {"heat::step": 3 / 6, "relax_all": 2 / 6, "(main program)": 1 / 6}
+    require_shares(found, wanted, done)
+
+
 def check_counters(folder: Path, bin_dir: str, program: str) -> None:
     """What the processor counts is shown of ranks and regions; where it is missing, one line."""
     may_count = True
@@ -390,6 +470,8 @@ TASKS = {
     "late": check_late,
     "regions": check_regions,
     "partitioned": check_partitioned,
+    "routines": check_routines,
+    "routines_fortran": check_routines_fortran,
     "refusals": check_refusals,
     "threads": check_threads,
 }
