@@ -13,6 +13,8 @@ from tailrace.profile.routine_names import Routine, name_routines
 from tailrace.profile.sites import Place
 
 NOT_RUNNING = "(not running)"
+PYTHON_SAMPLE = 1 << 62  # addresses with this bit are numbers of Python functions
+PYTHON_LIBRARY = "Python"
 MOST_WITH_RANKS = 50  # routines that keep the time of each rank
 
 Key = tuple[str, str, str]  # file of the program or library, function, source file
@@ -41,18 +43,32 @@ def _second_of_sample(samples: dict[str, Any], group: str) -> float:
     return used_s / count if count >= 100 else 1.0 / max(1, int(samples["per_s"]))
 
 
-def _places(record: Record) -> list[tuple[Place, bool, int]]:
-    """Return place, whether it is of the main thread, and count of the samples outside MPI."""
-    found = []
+def _python_functions(record: Record) -> dict[int, Routine]:
+    """Return the Python functions of a record by the address of their samples."""
+    return {
+        PYTHON_SAMPLE | number: Routine(name, Path(file).name, line)
+        for number, file, line, name in record.facts["samples"]["python"]
+    }
+
+
+def _places(record: Record) -> list[tuple[Place | Routine, bool, int]]:
+    """Return place, whether it is of the main thread, and count of the samples outside MPI.
+
+    Of samples in the interpreter the place is the Python function.
+    """
+    python = _python_functions(record)
+    found: list[tuple[Place | Routine, bool, int]] = []
     for address, is_main, in_mpi, count in record.facts["samples"]["rows"]:
         if not in_mpi:
-            found.append((record.module_of(address), bool(is_main), int(count)))
+            place = python.get(address) or record.module_of(address)
+            found.append((place, bool(is_main), int(count)))
     return found
 
 
 def _sum_up(records: list[Record]) -> dict[Key, _Times]:
     placed = [_places(record) if "samples" in record.facts else [] for record in records]
-    names = name_routines(place for of_rank in placed for place, _, _ in of_rank)
+    places = {place for of_rank in placed for place, _, _ in of_rank}
+    names = name_routines(place for place in places if not isinstance(place, Routine))
     times: dict[Key, _Times] = defaultdict(lambda: _Times(len(records)))
     for number, (record, of_rank) in enumerate(zip(records, placed, strict=True)):
         if not of_rank:
@@ -60,8 +76,11 @@ def _sum_up(records: list[Record]) -> dict[Key, _Times]:
         samples = record.facts["samples"]
         main_s, other_s = (_second_of_sample(samples, group) for group in ("main", "others"))
         for place, is_main, count in of_rank:
-            routine: Routine = names[place]
-            mine = times[place[0], routine.function, routine.file]
+            if isinstance(place, Routine):
+                library, routine = PYTHON_LIBRARY, place
+            else:
+                library, routine = place[0], names[place]
+            mine = times[library, routine.function, routine.file]
             mine.samples += count
             mine.lines[routine.line] += count
             mine.all_s[number] += count * (main_s if is_main else other_s)
@@ -132,11 +151,13 @@ def sampling(records: list[Record]) -> dict[str, Any] | None:
     in_mpi = sum(row[3] for one in facts for row in one["rows"] if row[2])
     total = sum(row[3] for one in facts for row in one["rows"])
     cpu_s = sum(one[group]["cpu_ns"] for one in facts for group in ("main", "others")) * 1e-9
+    squares = sum(one["squares"] for one in facts)
     handler_s = sum(r.facts["samples"]["handler_ticks"] * r.tick_s for r in with_samples)
     return {
         "per_s": max(one["per_s"] for one in facts),
         "samples": total,
         "in_mpi": in_mpi,
+        "independent": round(total * total / squares) if squares else 0,
         "threads": sum(one["threads"] for one in facts),
         "cpu_s": cpu_s,
         "handler_s": handler_s,
@@ -157,6 +178,8 @@ def routine_notes(records: list[Record]) -> list[str]:
     lost = sum(one["lost"] for one in facts)
     if lost:
         found.append(f"{lost} samples were lost: there was no memory for them")
+    reasons = {one["python_missing"] for one in facts} - {""}
+    found += [f"Python functions are not shown: {reason}" for reason in sorted(reasons)]
     return found
 
 
@@ -168,6 +191,7 @@ def routine_head(profile: dict[str, Any]) -> str:
         f"Routines: {outside} samples outside MPI, {facts['in_mpi']} in MPI, {facts['per_s']} a "
         f"second of processor time; the sampler took {100 * facts['handler_share']:.3f} % of it"
     )
-    if outside:
-        text += f"; shares are known to {100 / outside**0.5:.1f} points"
+    independent = facts["independent"] * outside / max(1, facts["samples"])
+    if independent >= 1:  # two deviations of a share of a half
+        text += f"; shares are known to {100 / independent**0.5:.1f} points"
     return text

@@ -68,6 +68,12 @@ class ElfFile:
                 return section[3], self.data[section[4] : section[4] + section[5]]
         return None
 
+    def end_of_section(self, number: int) -> int:
+        """Return the address after a section; 0: there is none of this number."""
+        if number >= len(self._sections):
+            return 0
+        return int(self._sections[number][3] + self._sections[number][5])
+
     def symbol_tables(self) -> list[tuple[NDArray[Any], int]]:
         """Return the tables of symbols with the place of their names, the fullest first."""
         tables = []
@@ -129,15 +135,19 @@ class Functions:
         return len(self._symbols) > 0
 
     def name_at(self, offset: int) -> str:
-        """Return the symbol of the function that an address lies in; "" if there is none."""
+        """Return the symbol of the function that an address lies in; "" if there is none.
+
+        A function without a size goes on to the next one of its section.
+        """
         values = self._symbols["value"]
         last = int(np.searchsorted(values, offset, "right"))
-        # A function without a size goes on to the next one. Aliases are few, nesting is rare.
+        # Aliases are few, nesting is rare.
         for at in range(last - 1, max(-1, last - 9), -1):
             symbol = self._symbols[at]
-            if offset < int(symbol["value"]) + int(symbol["size"]) or (
-                symbol["size"] == 0 and int(symbol["value"]) == int(values[last - 1])
-            ):
+            end = int(symbol["value"]) + int(symbol["size"])
+            if symbol["size"] == 0 and symbol["value"] == values[last - 1]:
+                end = self._file.end_of_section(int(symbol["section"])) if self._file else 0
+            if offset < end:
                 return self._best_name(int(symbol["value"]))
         return ""
 

@@ -138,6 +138,9 @@ def samples_of(rows: list[list[int]], **changes: Any) -> dict[str, Any]:
         "threads": 2,
         "threads_without_timer": 0,
         "lost": 0,
+        "squares": 2 * sum(row[3] for row in rows),
+        "python_missing": "",
+        "python": [],
         "main": {"cpu_ns": main * 2_000_000, "samples": main},
         "others": {"cpu_ns": others * 2_000_000, "samples": others},
         "rows": [[BASE + row[0], *row[1:]] for row in rows],
@@ -193,19 +196,38 @@ def test_shares_imbalance_and_time_without_a_processor(tmp_path: Path) -> None:
     assert idle["share"] == pytest.approx(2.8 / 4)
     assert profile["sampling"]["in_mpi"] == 100
     assert profile["sampling"]["samples"] == 1100
+    assert profile["sampling"]["independent"] == 550
     text = as_text(profile)
     assert "Routines: 1000 samples outside MPI, 100 in MPI" in text
     assert "(program source.c:1)" in text
     assert "routines" in sections(render_profile(profile, "page"))
 
 
+def test_functions_of_python_are_routines(tmp_path: Path) -> None:
+    rows = [[(1 << 62) + 3 - BASE, 1, 0, 300], [(1 << 62) + 9 - BASE, 1, 0, 100]]
+    python = [[3, "/home/user/model.py", 7, "Model.step"], [9, "/home/user/model.py", 2, "main"]]
+    for rank in range(2):
+        samples = samples_of(rows, python=python)
+        write_rank(tmp_path, rank, [], ranks=2, rows=[], last_ns=3 * 10**9, samples=samples)
+    profile = summarize(read_records(tmp_path))
+    step, main, _ = profile["routines"]
+    assert (step["function"], step["library"], step["where"]) == (
+        "Model.step",
+        "Python",
+        "model.py:7",
+    )
+    assert step["share"] == pytest.approx(0.75)
+    assert main["main"]["share"] == pytest.approx(0.25)
+
+
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     program = built(tmp_path, "-g")
-    changes = {"lost": 3, "threads_without_timer": 2}
+    changes = {"lost": 3, "threads_without_timer": 2, "python_missing": "an old one"}
     folder = sampled_records(tmp_path / "records", program, (100,), **changes)
     notes = summarize(read_records(folder))["notes"]
     assert any("2 threads were not sampled" in note for note in notes)
     assert any("3 samples were lost" in note for note in notes)
+    assert "Python functions are not shown: an old one" in notes
 
 
 def test_a_record_without_samples_has_no_routines(tmp_path: Path) -> None:

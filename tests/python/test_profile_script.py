@@ -130,11 +130,50 @@ with region("talk"):
 """
 
 
+# Work in functions of Python, and in numpy, whose shares are set by counts; the interpreter's time
+# is that of the function it runs.
+ROUTINES = """\
+import threading
+
+import numpy as np
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+
+
+def work(n):
+    x = 1
+    while n:
+        n -= 1
+        x = (x * 3 + n) & 1023
+    return x
+
+
+class Solver:
+    def step(self, n):
+        x = 1
+        while n:
+            n -= 1
+            x = (x * 3 + n) & 1023
+        return x
+
+
+solver = Solver()
+for _ in range(6):
+    work(4_000_000 if world.rank == 0 else 8_000_000)
+    solver.step(2_000_000)
+    world.Barrier()
+other = threading.Thread(target=work, args=(1000,))
+other.start()
+other.join()
+"""
+
+
 # A Python whose mpi4py was built with MPICH, where there is one beside that of Open MPI.
 MPICH_PYTHON = os.environ.get("TAILRACE_MPICH_PYTHON", "/none")
 
 
-def profile_of(text: str, python: str, folder: Path) -> tuple[dict[str, Any], str]:
+def profile_of(text: str, python: str, folder: Path, *options: str) -> tuple[dict[str, Any], str]:
     """Return the profile of a script on 2 ranks, and what the script printed."""
     if not Path(python).is_file():
         pytest.skip("TAILRACE_MPICH_PYTHON names no Python with mpi4py for MPICH")
@@ -147,7 +186,8 @@ def profile_of(text: str, python: str, folder: Path) -> tuple[dict[str, Any], st
     script = folder / "script.py"
     script.write_text(text)
     written = folder / "profile.json"
-    words = [sys.executable, "-m", "tailrace", "profile", "-n", "2", "--json", str(written), "--"]
+    words = [sys.executable, "-m", "tailrace", "profile", "-n", "2", *options]
+    words += ["--json", str(written), "--"]
     root = str(Path(__file__).resolve().parent.parent.parent)
     done = subprocess.run(
         [*words, python, str(script)],
@@ -187,3 +227,27 @@ def test_calls_are_shown_at_lines_of_the_script(tmp_path: Path, python: str) -> 
     assert calls["MPI_Barrier"]["count"] == 2
     assert not [file["path"] for file in profile["io"] if file["path"].endswith(".pyc")]
     assert [(r["name"], r["count"]) for r in profile["regions"]] == [("talk", 2), ("talk/stop", 2)]
+
+
+@pytest.mark.parametrize("python", [sys.executable, MPICH_PYTHON])
+def test_routines_of_a_script_are_its_functions(
+    tmp_path: Path, python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAILRACE_PROFILE", "routines=1000")
+    profile, _ = profile_of(ROUTINES, python, tmp_path, "--routines")
+    routines = {one["function"]: one for one in profile["routines"] if one["library"] == "Python"}
+    notes = [note for note in profile["notes"] if "Python functions are not shown" in note]
+    if sys.version_info[:2] != (3, 11):
+        assert notes
+        assert not routines
+        return
+    assert not notes
+    work, step = routines["work"], routines["Solver.step"]
+    lines = ROUTINES.splitlines()
+    assert work["where"] == f"script.py:{lines.index('def work(n):') + 1}"
+    assert step["where"] == f"script.py:{lines.index('    def step(self, n):') + 1}"
+    # 4 + 8 units to 2 + 2, of the two ranks.
+    assert 2 < work["time_s"] / step["time_s"] < 4.5
+    assert work["slowest_rank"] == 1
+    both = work["main"]["share"] + step["main"]["share"]
+    assert both > 0.8, profile["routines"]

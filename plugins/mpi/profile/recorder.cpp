@@ -132,8 +132,7 @@ long long wanted_samples(const char* words) {
   const auto rate = value_of_word(words, "routines");
   constexpr long long usual = 100;
   if (!rate || rate->empty()) return rate ? usual : 0;
-  const long long per_s = whole_number("TAILRACE_PROFILE", *rate, usual);
-  return std::min(per_s, 1000LL);  // the kernel's timers are hardly finer
+  return whole_number("TAILRACE_PROFILE", *rate, usual);
 }
 
 void mpi_started() {

@@ -13,6 +13,7 @@
 #include <ctime>
 
 #include "profile/sample_table.hpp"
+#include "profile/sampled_python.hpp"
 
 namespace tailrace::plugins {
 namespace {
@@ -26,6 +27,7 @@ struct Sampled {
   std::uint64_t first_ns = 0;  // its processor time when sampling it began
   Number cpu_ns{0};            // of all threads that had this place
   Number samples{0};
+  Number squares{0};  // sum of the squares of what was counted at once
   Number lost{0};
   Number handler_ticks{0};
   SampleTable table;
@@ -81,10 +83,14 @@ void on_sample(int /*number*/, siginfo_t* info, void* context) {
       given >= sampled && given < sampled + max_sampled_threads) {
     Sampled& mine = sampled[given - sampled];
     const std::uint64_t in_mpi = my_thread != nullptr && my_thread->depth > 0 ? 1 : 0;
-    // Expiries that found the last one not yet delivered: a long call of the system.
+    std::uint64_t where = instruction(context);
+    // With the expiries since: of a long call of the system, or while other threads had the
+    // processor at each of the kernel's ticks, which is when it looks at these timers.
     const std::uint64_t count = 1 + static_cast<std::uint64_t>(std::max(0, info->si_overrun));
     add(mine.samples, count);
-    if (!mine.table.add(instruction(context) << 1U | in_mpi, count)) add(mine.lost, count);
+    add(mine.squares, count * count);
+    if (mine.is_main) where = python_function(where);
+    if (!mine.table.add(where << 1U | in_mpi, count)) add(mine.lost, count);
     add(mine.handler_ticks, now() - begin);
   }
   errno = error;
@@ -213,7 +219,11 @@ bool samples_threads() {
 int signal_of_samples() { return signal_number; }
 
 void start_samples(long long per_s) {
-  samples_per_s = per_s;
+  // The kernel looks at these timers at its ticks: of a finer one most expiries would be missed.
+  timespec tick{};
+  clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+  const long long ticks_per_s = tick.tv_nsec > 0 ? 1000000000LL / tick.tv_nsec : per_s;
+  samples_per_s = std::min(per_s, std::max(1LL, ticks_per_s));
   was_started.store(true);
   signal_number = free_signal();
   if (signal_number == 0 || pthread_key_create(&end_of_thread, at_end_of_thread) != 0) {
@@ -225,6 +235,7 @@ void start_samples(long long per_s) {
   ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   sigfillset(&ours.sa_mask);
   sigaction(signal_number, &ours, nullptr);
+  find_python_frames();
   sampled[0].is_main = true;
   is_sampling.store(true);
   unblock();
@@ -249,6 +260,7 @@ void print_samples(Writer& out) {
   std::uint64_t cpu_ns[2] = {};
   std::uint64_t samples[2] = {};
   std::uint64_t lost = 0;
+  std::uint64_t squares = 0;
   std::uint64_t handler_ticks = 0;
   for (unsigned i = 0; i < num_sampled.load(); ++i) {
     const Sampled& one = sampled[i];
@@ -256,6 +268,7 @@ void print_samples(Writer& out) {
     cpu_ns[other] += one.cpu_ns.load();
     samples[other] += one.samples.load();
     lost += one.lost.load();
+    squares += one.squares.load();
     handler_ticks += one.handler_ticks.load();
   }
   const auto print_group = [&](const char* name, int group) {
@@ -265,13 +278,15 @@ void print_samples(Writer& out) {
   };
   out.print("\"samples\": {\"per_s\": %lld, \"signal\": %d, \"handler_ticks\": %llu, ",
             samples_per_s, signal_number, static_cast<unsigned long long>(handler_ticks));
+  out.print("\"squares\": %llu, ", static_cast<unsigned long long>(squares));
   out.print("\"threads\": %llu, \"threads_without_timer\": %llu, \"lost\": %llu,\n",
             static_cast<unsigned long long>(num_threads_sampled.load()),
             static_cast<unsigned long long>(threads_without_timer.load()),
             static_cast<unsigned long long>(lost));
   print_group("main", 0);
   print_group("others", 1);
-  out.print("\n\"rows\": [");
+  print_sampled_python(out);
+  out.print("\"rows\": [");
   const char* comma = "";
   for (unsigned i = 0; i < num_sampled.load(); ++i) {
     const Sampled& one = sampled[i];

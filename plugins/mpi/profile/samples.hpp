@@ -19,8 +19,8 @@ namespace tailrace::plugins {
 
 constexpr unsigned max_sampled_threads = 1024;
 
-// Starts sampling `per_s` times in a second of each thread's processor time, in all threads of
-// the process; the calling one is the main thread.
+// Starts sampling `per_s` times in a second of each thread's processor time, at most as often as
+// the kernel's clock ticks, in all threads of the process; the calling one is the main thread.
 void start_samples(long long per_s);
 // Ends sampling. Safe in a signal handler.
 void stop_samples();

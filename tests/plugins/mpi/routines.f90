@@ -4,7 +4,7 @@
 module heat
   use, intrinsic :: iso_fortran_env, only: real64, int64
   implicit none
-  integer(int64), parameter :: unit = 25000000_int64
+  integer(int64), parameter :: unit = 50000000_int64
   real(real64), volatile :: sink
 
 contains
