@@ -10,7 +10,7 @@ namespace tailrace::plugins {
 // Addresses of samples with this bit are numbers of Python functions.
 constexpr std::uint64_t sampled_python_bit = std::uint64_t{1} << 62U;
 
-// Looks at the interpreter of the calling thread, if it has one. Takes the interpreter's lock.
+// Inspects the interpreter of the calling thread, if it has one. Takes the interpreter's lock.
 void find_python_frames();
 // The Python function that runs at an instruction of the main thread, with sampled_python_bit; the
 // instruction itself outside the interpreter. Safe in a signal handler of that thread.

@@ -85,7 +85,7 @@ void on_sample(int /*number*/, siginfo_t* info, void* context) {
     const std::uint64_t in_mpi = my_thread != nullptr && my_thread->depth > 0 ? 1 : 0;
     std::uint64_t where = instruction(context);
     // With the expiries since: of a long call of the system, or while other threads had the
-    // processor at each of the kernel's ticks, which is when it looks at these timers.
+    // processor at each of the kernel's ticks, which is when it checks these timers.
     const std::uint64_t count = 1 + static_cast<std::uint64_t>(std::max(0, info->si_overrun));
     add(mine.samples, count);
     add(mine.squares, count * count);
@@ -219,7 +219,7 @@ bool samples_threads() {
 int signal_of_samples() { return signal_number; }
 
 void start_samples(long long per_s) {
-  // The kernel looks at these timers at its ticks: of a finer one most expiries would be missed.
+  // The kernel checks these timers at its ticks: of a finer one most expiries would be missed.
   timespec tick{};
   clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
   const long long ticks_per_s = tick.tv_nsec > 0 ? 1000000000LL / tick.tv_nsec : per_s;
