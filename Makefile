@@ -55,7 +55,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build install demo demo-helium demo-groundwater python deb wheel test-wheel test verification sanitizers soak check bench reference docs clean distclean system
+.PHONY: help build install demo demo-helium demo-groundwater python deb wheel test-wheel test verification cluster sanitizers soak check bench reference docs clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -132,7 +132,7 @@ test verification soak: SETUP = --test
 test verification soak: FFTW = 1
 # Tests wait more than they compute, so there are two for each processor at a time; a program that
 # opens Open MPI's other layers of messages before it takes ob1 starts in three times the time.
-TEST_PY = OMPI_MCA_pml=ob1 $(TEST_ENV) $(PY) -m pytest -q -m "not slow"
+TEST_PY = OMPI_MCA_pml=ob1 $(TEST_ENV) $(PY) -m pytest -q -m "not slow and not cluster"
 test: $(STAMPS)/venv-test build  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
 	@status=0; jobs=$$((2 * $(JOBS))); results=$(CURDIR)/build/$(PRESET)/ctest.xml; \
 	ctest --preset $(PRESET) -j $$jobs --output-junit $$results || status=1; \
@@ -145,7 +145,18 @@ verification: PRESET = release
 verification: build $(STAMPS)/venv-test  ## The slow comparisons with published and exact solutions
 	@ctest --preset verification
 	@$(TEST_ENV) $(PY) -m pytest -q -m slow || [ $$? -eq 5 ]
+	@$(MAKE) cluster PRESET=$(PRESET)
 	@$(MAKE) sanitizers
+
+cluster: TARGETS = all tests/all bindings/python/all
+cluster: SETUP = --cluster
+cluster: FFTW = 1
+cluster: build $(STAMPS)/venv-test  ## Tests on the nodes of a Slurm cluster of namespaces (root)
+	@status=0; results=$(CURDIR)/build/$(PRESET)/cluster.xml; \
+	ctest --preset $(PRESET) -L '^cluster$$' -j $(JOBS) --output-junit $$results || status=1; \
+	tests/skips.py $$results || status=1; \
+	TAILRACE_TEST_SKIPS=check $(TEST_ENV) $(PY) -m pytest -q -m cluster tests/cluster || status=1; \
+	if [ $$status -ne 0 ]; then echo "tailrace: tests FAILED (see above)" >&2; fi; exit $$status
 
 # On 1 and 3 ranks, some on 2: under tsan what has threads; under asan (addresses, undefined
 # behaviour) the random tests, too, which go on for some seconds each, from a fixed seed. Without
