@@ -159,19 +159,32 @@ def job_tasks(environ: Mapping[str, str] | None = None) -> int:
     return max(1, tasks)
 
 
+def has_terminal() -> bool:
+    """Tell whether this process has a terminal, wherever its input and output go."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
 def _refuse_in_copies(ranks: int, env: Mapping[str, str]) -> None:
     """Refuse to start ranks where a launcher has started this command several times.
 
     Each copy would start all ranks, in the same folder, and wait for the processors of the others.
     """
     for launcher, number, copy in COPIES:
-        # The shell of `srun --pty` runs once, whatever the number of tasks.
-        is_shell = launcher == "srun" and "SLURM_PTY_PORT" in env
         copies = _number(env.get(number))
-        if ranks == 1 or copies < 2 or is_shell:
+        if ranks == 1 or copies < 2:
             continue
+        # `srun --pty` runs the command once for each task, and gives the first one a terminal.
+        # Steps that its shell starts have the variable, too, but no terminal.
+        of_step = env.get(number) == env.get("SLURM_STEP_NUM_TASKS")  # PMI2's variables, too
+        below_pty = of_step and "SLURM_PTY_PORT" in env
         if _number(env.get(copy)) > 0:
-            raise SystemExit(2)  # the first copy says it
+            raise SystemExit(0 if below_pty else 2)  # the first copy starts the ranks, or says it
+        if below_pty and has_terminal():
+            continue
         raise TailraceError(
             f"{launcher} started this command {copies} times ({number}), but it starts its "
             f"{ranks} ranks: run it without {launcher}, e.g. tailrace run CASE -n {ranks}",

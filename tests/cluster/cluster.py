@@ -7,8 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,7 +69,7 @@ class Cluster:
         if reason:
             raise ImpossibleError(reason)
         # Not in /tmp, of which each node has its own.
-        folder = tempfile.mkdtemp(prefix="tailrace-cluster-", dir="/var/tmp")  # noqa: S108
+        folder = tempfile.mkdtemp(prefix="tailrace-cluster-", dir="/var/tmp")
         words = [sys.executable, str(rig.SELF), "keep", folder, options.as_json(), str(tied_to)]
         keeper = subprocess.Popen(
             words,
@@ -143,7 +142,11 @@ class Cluster:
         return done
 
     def srun(
-        self, hosts: Mapping[str, int], *words: str | Path, timeout: float | None = 180, **environment: str
+        self,
+        hosts: Mapping[str, int],
+        *words: str | Path,
+        timeout: float | None = 180,
+        **environment: str,
     ) -> "subprocess.CompletedProcess[str]":
         """Run a program with so many ranks on each node, which the nodes' order numbers."""
         names = [node for node, ranks in hosts.items() for _ in range(ranks)]
@@ -229,7 +232,11 @@ class Cluster:
 
     def _call(self, *words: str) -> None:
         done = subprocess.run(
-            self._enter(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            self._enter(*words),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
 
@@ -250,7 +257,7 @@ class Cluster:
 
     def left_over(self, node: str) -> list[str]:
         """Return shared memory on a node, and processes that are not the node's own."""
-        said = self.on(node, "ls", "-A", "/dev/shm", check=True).stdout  # noqa: S108
+        said = self.on(node, "ls", "-A", "/dev/shm", check=True).stdout
         return [*said.split(), *self.processes(node)]
 
 
@@ -276,17 +283,7 @@ def _of_programs(made: Cluster) -> dict[str, str]:
     shared = made.shared / "tmp"
     made.outside(shared).mkdir(exist_ok=True)
     more = {k: v for k, v in os.environ.items() if k.startswith(("TAILRACE_", "OMPI_"))}
-    return {**more, "TMPDIR": str(shared), "OMPI_MCA_orte_tmpdir_base": "/tmp"}  # noqa: S108
-
-
-@contextmanager
-def cluster(options: Options | None = None) -> Iterator[Cluster]:
-    """Have a cluster for some tests."""
-    made = Cluster.start(options)
-    try:
-        yield made
-    finally:
-        made.close()
+    return {**more, "TMPDIR": str(shared), "OMPI_MCA_orte_tmpdir_base": "/tmp"}
 
 
 def hosts_of(text: str) -> dict[str, int]:
@@ -297,9 +294,9 @@ def hosts_of(text: str) -> dict[str, int]:
 
 def command_line(command: str, words: list[str]) -> int:
     """Run a command of rig.py that is meant for people and for ctest."""
-    if command in ("-h", "--help"):
+    if command not in ("up", "down", "on", "run") or not words:
         print(rig.__doc__)
-        return 0
+        return 0 if command in ("-h", "--help") else 2
     state = Path(words[0])
     try:
         if command == "up":
@@ -307,31 +304,32 @@ def command_line(command: str, words: list[str]) -> int:
             made = Cluster.start(tied_to=os.getppid())
             state.write_text(json.dumps(made.state))
             return 0
-        if command not in ("down", "on", "run"):
-            print(rig.__doc__, file=sys.stderr)
-            return 2
-        if not state.exists():
-            reason = rig.missing()
-            if reason:
-                raise ImpossibleError(reason)
-            print(f"no cluster is up: {state}", file=sys.stderr)
-            return 2
-        described = json.loads(state.read_text())
-        if command == "down":
-            state.unlink()
-            os.kill(described["keeper"], 15)
-            wait(lambda: not Path(described["folder"]).exists(), 30, lambda: "the cluster ends")
-            return 0
-        made = Cluster(described)
-        more = _of_programs(made)
-        if command == "on":
-            done = made.on(words[1], *words[2:], timeout=None, **more)
-        else:
-            done = made.srun(hosts_of(words[1]), *words[2:], timeout=None, **more)
+        return _with_running(command, state, words[1:])
     except ImpossibleError as error:
         print(f"no cluster of namespaces here: {error}", file=sys.stderr)
         return IMPOSSIBLE
+
+
+def _with_running(command: str, state: Path, words: list[str]) -> int:
+    """Run a command that needs a running cluster."""
+    if not state.exists():
+        reason = rig.missing()
+        if reason:
+            raise ImpossibleError(reason)
+        print(f"no cluster is up: {state}", file=sys.stderr)
+        return 2
+    described = json.loads(state.read_text())
+    if command == "down":
+        state.unlink()
+        os.kill(described["keeper"], 15)
+        wait(lambda: not Path(described["folder"]).exists(), 30, lambda: "the cluster ends")
+        return 0
+    made = Cluster(described)
+    more = _of_programs(made)
+    if command == "on":
+        done = made.on(words[0], *words[1:], timeout=None, **more)
+    else:
+        done = made.srun(hosts_of(words[0]), *words[1:], timeout=None, **more)
     sys.stdout.write(done.stdout)
     sys.stderr.write(done.stderr)
     return done.returncode
-

@@ -8,15 +8,16 @@
     rig.py on STATE NODE COMMAND...         run a command on a node
     rig.py down STATE         end the cluster
 
-The exit status is 77, with the reason, where a cluster cannot be made. `cluster.py` has the same for
-tests in Python. The other commands (keep, inside, node, boot, relay) are parts of the cluster itself.
+The exit status is 77, with the reason, where a cluster cannot be made. `cluster.py` has the same
+for tests in Python. The other commands (keep, inside, node, boot, relay) are the cluster's own.
 
-Everything lives in one outer PID, network and mount namespace, and each node in namespaces of its own
-below it. When the outer namespace's first process ends, the kernel ends all processes and removes all
-mounts, devices and bridges, however the end came about. The keeper outside ends it when its standard
-input closes or the process that it is tied to has ended, and removes the empty folder.
+Everything lives in one outer PID, network and mount namespace, and each node in namespaces below
+it. When the outer namespace's first process ends, the kernel ends all processes and removes all
+mounts, devices and bridges, however the end came about. The keeper outside ends it when its
+standard input closes or the process that it is tied to has ended, and removes the empty folder.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import heapq
@@ -129,7 +130,11 @@ def keep(folder: Path, text: str, tied_to: int) -> None:
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
             if line.startswith("ready"):
                 first = os.pidfd_open(int(children.split()[0]))
-                state = {"pid": int(children.split()[0]), "folder": str(folder), "keeper": os.getpid()}
+                state = {
+                    "pid": int(children.split()[0]),
+                    "folder": str(folder),
+                    "keeper": os.getpid(),
+                }
                 print(json.dumps(state), flush=True)
                 os.close(1)
                 select.select([process.stdout, waits], [], [])
@@ -151,7 +156,7 @@ def inside(folder: Path, options: dict[str, Any]) -> None:
     """First process of the cluster: folders, the bridge, the nodes; then reaps."""
     try:
         start_all(folder, options)
-    except Exception as error:  # noqa: BLE001 (whatever it is must reach the test)
+    except Exception as error:
         logs = "".join(
             f"\\n{path.name}: {path.read_text(errors='replace')[-600:]}"
             for path in sorted((folder / "log").glob("*"))
@@ -212,8 +217,10 @@ def boot(folder: Path, name: str) -> None:
         "HOME": "/root",
     }
     process = subprocess.Popen(
-        ["unshare", *NAMESPACES, "--fork", "--kill-child=KILL", "--propagation", "private"]
-        + [sys.executable, str(SELF), "node", str(folder), name],
+        [
+            *("unshare", *NAMESPACES, "--fork", "--kill-child=KILL", "--propagation", "private"),
+            *(sys.executable, str(SELF), "node", str(folder), name),
+        ],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
@@ -289,10 +296,8 @@ def relay(folder: Path, name: str, delay_us: int) -> None:
                 pass
         while held and held[0][0] <= time.monotonic():
             _, _, end, frame = heapq.heappop(held)
-            try:
+            with contextlib.suppress(OSError):  # a link that is down loses the frame
                 os.write(end, frame)
-            except OSError:  # a link that is down loses the frame
-                pass
 
 
 def node(folder: Path, name: str) -> None:
@@ -308,7 +313,9 @@ def node(folder: Path, name: str) -> None:
     call("mount", "--move", str(groups), "/sys/fs/cgroup")
     shm = options["shm"].get(name, "1g")
     for path, mode, size in (
-        ("/run", "755", "64m"), ("/tmp", "1777", "1g"), ("/dev/shm", "1777", shm)
+        ("/run", "755", "64m"),
+        ("/tmp", "1777", "1g"),
+        ("/dev/shm", "1777", shm),
     ):
         call("mount", "-t", "tmpfs", "-o", f"mode={mode},size={size}", "node", path)
     call("mount", "--bind", str(folder / "etc/hosts"), "/etc/hosts")
@@ -321,9 +328,14 @@ def node(folder: Path, name: str) -> None:
         Path(path).mkdir(parents=True)
     wait_until(lambda: address_of(name) in call("ip", "address", "show", "up"), 10, "the link")
     call(
-        "munged", "--force", "--socket=/run/munge/munge.socket.2", "--num-threads=1",
-        "--pid-file=/run/munge/munged.pid", "--seed-file=/run/munge/seed",
-        f"--key-file={folder}/etc/munge.key", f"--log-file={folder}/log/munged.{name}",
+        "munged",
+        "--force",
+        "--socket=/run/munge/munge.socket.2",
+        "--num-threads=1",
+        "--pid-file=/run/munge/munged.pid",
+        "--seed-file=/run/munge/seed",
+        f"--key-file={folder}/etc/munge.key",
+        f"--log-file={folder}/log/munged.{name}",
     )
     call("slurmctld" if name == "head" else "slurmd")
     (folder / f"nodes/{name}.booted").touch()

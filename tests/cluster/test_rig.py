@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cluster itself: what nodes own and share, links, nodes that break, and that nothing stays."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -60,7 +59,9 @@ def measure(slurm: Cluster) -> tuple[float, float]:
 
 def test_nodes_own_and_share_what_real_ones_do(slurm: Cluster) -> None:
     for node in ("n1", "n2"):
-        slurm.on(node, "sh", "-c", f"echo {node} | tee /tmp/own /dev/shm/own shared_{node}", check=True)
+        slurm.on(
+            node, "sh", "-c", f"echo {node} | tee /tmp/own /dev/shm/own shared_{node}", check=True
+        )
         assert slurm.on(node, "hostname").stdout == f"{node}\n"
         assert slurm.on(node, "cat", "/tmp/own", "/dev/shm/own").stdout == f"{node}\n" * 2
     assert slurm.on("n3", "cat", "shared_n1", "shared_n2").stdout == "n1\nn2\n"
@@ -134,22 +135,22 @@ sleeper = made.on("head", "srun", "-N2", "sleep", "1000", timeout=None)
 def test_nothing_is_left_of_a_cluster_whose_tests_are_killed(number: int) -> None:
     if reason := rig.missing():
         pytest.skip(f"no cluster of namespaces here: {reason}")
-    mounts, links = Path("/proc/mounts").read_text(), sorted(os.listdir("/sys/class/net"))
+    mounts, links = Path("/proc/mounts").read_text(), sorted(Path("/sys/class/net").iterdir())
     with subprocess.Popen(
         [sys.executable, "-c", STARTED, str(HERE)], stdout=subprocess.PIPE, text=True
     ) as tests:
         assert tests.stdout is not None
         pid, folder = tests.stdout.readline().split()
-        space = os.readlink(f"/proc/{pid}/ns/net")
+        space = Path(f"/proc/{pid}/ns/net").readlink()
         tests.send_signal(number)
         tests.wait(timeout=30)
     wait(lambda: not Path(folder).exists(), 30, lambda: f"{folder} is removed")
     wait(lambda: not Path(f"/proc/{pid}").exists(), 30, lambda: "the first process ends")
     assert Path("/proc/mounts").read_text() == mounts
-    assert sorted(os.listdir("/sys/class/net")) == links
+    assert sorted(Path("/sys/class/net").iterdir()) == links
     for path in Path("/proc").glob("[0-9]*/ns/net"):
         try:
-            assert os.readlink(path) != space, path.parent.joinpath("cmdline").read_bytes()
+            assert path.readlink() != space, path.parent.joinpath("cmdline").read_bytes()
         except FileNotFoundError:
             continue
 

@@ -105,10 +105,22 @@ def test_copies_of_a_command_start_no_ranks(tmp_path: Path, started: dict[str, s
         find_launcher(4, 1, env | {number: "4", copy: "3"})
 
 
-def test_the_shell_of_a_step_is_no_copy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [{}, {"PMI_SIZE": "4", "PMI_RANK": "0"}], ids=["pmix", "pmi2"])
+def test_the_shell_of_a_step_starts_ranks_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, str]
+) -> None:
+    """`srun -n 4 --pty` runs the command four times and gives the first copy a terminal."""
     env = machine(tmp_path, srun="slurm 23")
-    shell = COPIES[0] | {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PTY_PORT": "4000"}
+    shell = COPIES[0] | {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PTY_PORT": "4000"} | more
+    monkeypatch.setattr("tailrace.launch.launcher.has_terminal", lambda: True)
     assert "--overlap" in find_launcher(4, 1, env | shell).prefix
+    monkeypatch.setattr("tailrace.launch.launcher.has_terminal", lambda: False)
+    with pytest.raises(SystemExit) as ended:
+        find_launcher(4, 1, env | shell | {"SLURM_PROCID": "1"})
+    assert ended.value.code == 0
+    # A step that the shell has started inherits the variable of its terminal.
+    with pytest.raises(TailraceError, match="has started this command 4 times"):
+        find_launcher(4, 1, env | shell)
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,8 @@ void probe(const Participants& participants, const std::vector<int>& pe_of_rank)
                                  pe_of_rank[static_cast<std::size_t>(other)]);
                     return shown;
                   });
-  require_all(participants.comm.raw(), found.trouble.empty(), "transport shmem: " + found.trouble);
+  require_all(participants.comm.raw(), found.trouble.empty(),
+              "transport shmem cannot be used here: " + found.trouble);
 }
 
 std::unique_ptr<one_sided::ClientMemory> make_shmem_memory(const Participants& participants,
