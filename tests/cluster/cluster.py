@@ -123,7 +123,7 @@ class Cluster:
         node: str,
         *words: str | Path,
         cwd: Path | None = None,
-        timeout: float | None = 120,
+        timeout: float | None = 300,
         check: bool = False,
         **environment: str,
     ) -> "subprocess.CompletedProcess[str]":
@@ -145,7 +145,7 @@ class Cluster:
         self,
         hosts: Mapping[str, int],
         *words: str | Path,
-        timeout: float | None = 180,
+        timeout: float | None = 300,
         **environment: str,
     ) -> "subprocess.CompletedProcess[str]":
         """Run a program with so many ranks on each node, which the nodes' order numbers."""
@@ -185,7 +185,7 @@ class Cluster:
         text = self.on("head", "scontrol", "show", "job", number, check=True).stdout
         return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
-    def wait_for_job(self, number: str, *states: str, timeout: float = 120) -> dict[str, str]:
+    def wait_for_job(self, number: str, *states: str, timeout: float = 300) -> dict[str, str]:
         """Wait until a job is in one of the states (default: has ended)."""
         ends = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
         found: dict[str, str] = {}
@@ -211,7 +211,7 @@ class Cluster:
         """Boot a node that was switched off."""
         self._call(sys.executable, str(rig.SELF), "boot", str(self.folder), node)
         booted = self.outside(self.folder / f"nodes/{node}.booted")
-        wait(booted.exists, 20, lambda: f"{node} boots")
+        wait(booted.exists, 60, lambda: f"{node} boots")
         self.wait_until_ready([node])
 
     def set_link(self, node: str, *, up: bool) -> None:
@@ -247,7 +247,7 @@ class Cluster:
             said = self.on("head", "sinfo", "-h", "-N", "-n", ",".join(nodes), "-o", "%t").stdout
             return said.split() == ["idle"] * len(nodes)
 
-        wait(ready, 20, lambda: self.on("head", "sinfo", "-N").stdout)
+        wait(ready, 60, lambda: self.on("head", "sinfo", "-N").stdout)
 
     def processes(self, node: str) -> list[str]:
         """Return the command lines on a node, without those of the node itself."""

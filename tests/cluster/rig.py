@@ -199,7 +199,7 @@ def start_all(folder: Path, options: dict[str, Any]) -> None:
     for name in names:
         boot(folder, name)
     for name in names:
-        wait_until((folder / f"nodes/{name}.booted").exists, 10, f"{name} boots")
+        wait_until((folder / f"nodes/{name}.booted").exists, 60, f"{name} boots")
 
 
 def address_of(name: str) -> str:
@@ -326,7 +326,7 @@ def node(folder: Path, name: str) -> None:
         call("mount", "--bind", str(own), "/etc/hostname")
     for path in ("/run/lock", "/run/munge", "/run/slurmd"):
         Path(path).mkdir(parents=True)
-    wait_until(lambda: address_of(name) in call("ip", "address", "show", "up"), 10, "the link")
+    wait_until(lambda: address_of(name) in call("ip", "address", "show", "up"), 60, "the link")
     call(
         "munged",
         "--force",
