@@ -228,7 +228,7 @@ def boot(folder: Path, name: str) -> None:
         start_new_session=True,
     )
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    wait_until(lambda: children.read_text().split(), 5, f"{name} has a first process")
+    wait_until(lambda: children.read_text().split(), 30, f"{name} has a first process")
     pid = children.read_text().split()[0]
     (folder / f"nodes/{name}.pid").write_text(pid)
     options = json.loads((folder / "options").read_text())
@@ -244,13 +244,13 @@ def connect(folder: Path, name: str, pid: str, options: dict[str, Any]) -> None:
         relay.unlink()
     enter = ["nsenter", "-t", pid, "--net"]
     gone = [*enter, "sh", "-c", "! grep -q eth0: /proc/net/dev && echo gone"]
-    wait_until(lambda: call(*gone, check=False), 5, f"{name}'s link is removed")
+    wait_until(lambda: call(*gone, check=False), 30, f"{name}'s link is removed")
     number = HEAD_ADDRESS if name == "head" else int(name.removeprefix("n"))
     if options["delay_us"]:
         delayed = [sys.executable, str(SELF), "relay", str(folder), name, str(options["delay_us"])]
         none = subprocess.DEVNULL
         subprocess.Popen(delayed, stdin=none, stdout=none, stderr=none, start_new_session=True)
-        wait_until(relay.exists, 5, f"{name}'s relay starts")
+        wait_until(relay.exists, 30, f"{name}'s relay starts")
         call("ip", "link", "set", f"{name}x", "netns", pid, "name", "eth0")
     else:
         pair = ["type", "veth", "peer", "name", "eth0", "netns", pid]
