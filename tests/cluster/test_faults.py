@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nodes, links and folders that fail during output: runs end or continue, files are whole."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5py
+import pytest
+from cluster import Cluster, ImpossibleError, Options, wait
+
+CASE = (
+    "tailrace run taylor_green --set grid.n=16 --set time.step=0.01 --set statistics.every=1 "
+    "--set output.every=2 --set checkpoint.every=10 --set restart.file=latest_or_fresh"
+)
+LONG = f"{CASE} --set time.end=10000"
+
+
+@pytest.fixture
+def small() -> Iterator[Cluster]:
+    """A cluster for each test, which breaks it. One node has a small /dev/shm."""
+    try:
+        made = Cluster.start(Options(nodes=2, shm={"n2": "16m"}, shared="256m"))
+    except ImpossibleError as error:
+        pytest.skip(f"no cluster of namespaces here: {error}")
+    yield made
+    made.close()
+
+
+def submit(slurm: Cluster, command: str, *options: str) -> str:
+    path = slurm.script("job.sh", f"#!/bin/bash\nexec {command}\n")
+    return slurm.sbatch("--nodes=2", "--ntasks-per-node=1", "--no-requeue", *options, path)
+
+
+def log_of(slurm: Cluster, job: str) -> str:
+    path = slurm.outside(slurm.shared / f"slurm-{job}.out")
+    return path.read_text() if path.exists() else ""
+
+
+def fields_of(slurm: Cluster, run: str) -> list[Path]:
+    """Return the field files of a run that have their final names."""
+    return sorted(slurm.outside(slurm.shared / run).glob("fields/*_[0-9]*.h5"))
+
+
+def wait_for_fields(slurm: Cluster, job: str, run: str, count: int) -> None:
+    def done() -> bool:
+        assert slurm.job(job)["JobState"] in ("PENDING", "RUNNING"), log_of(slurm, job)
+        return len(fields_of(slurm, run)) >= count
+
+    wait(done, 200, lambda: f"{run}: {count} files; {log_of(slurm, job)}")
+
+
+def check_whole(slurm: Cluster, run: str) -> int:
+    """Read every file with its final name; return how many there are."""
+    fields = fields_of(slurm, run)
+    for path in fields:
+        with h5py.File(path) as file:
+            for name in ("u", "v"):
+                assert file[name].shape == (16, 16, 16), (path, name)
+                assert file[name][:8].any(), (path, name)  # of either rank
+                assert file[name][8:].any(), (path, name)
+    checkpoints = list(slurm.outside(slurm.shared / run).glob("checkpoint_*.h5"))
+    for path in checkpoints:
+        with h5py.File(path) as file:
+            sizes = [file[name][()].size for name in file if isinstance(file[name], h5py.Dataset)]
+            assert sizes, path
+    return len(fields) + len(checkpoints)
+
+
+@pytest.mark.parametrize("servers", ["hidden", "thread"])
+def test_a_node_is_switched_off_during_output(small: Cluster, servers: str) -> None:
+    """The job ends, no file that was reported is lost, and the next job continues."""
+    job = submit(small, f"{LONG} -o off --servers {servers}")
+    wait_for_fields(small, job, "off", 8)
+    small.power_off("n2")
+    found = small.wait_for_job(job, timeout=120)
+    assert found["JobState"] in ("NODE_FAIL", "FAILED", "CANCELLED"), found
+    assert check_whole(small, "off") >= 8
+    wait(lambda: not small.left_over("n1"), 60, lambda: str(small.left_over("n1")))
+    small.power_on("n2")
+    count = len(fields_of(small, "off"))
+    job = submit(small, f"{LONG} -o off --servers {servers}")
+    wait_for_fields(small, job, "off", count + 2)
+    small.on("head", "scancel", job, check=True)
+    small.wait_for_job(job)
+    assert check_whole(small, "off") >= count + 2
+
+
+def test_a_link_that_is_down_for_a_while(small: Cluster) -> None:
+    job = submit(small, f"{LONG} -o pause")
+    wait_for_fields(small, job, "pause", 4)
+    small.set_link("n2", up=False)
+    time.sleep(5)  # the fault itself
+    small.set_link("n2", up=True)
+    wait_for_fields(small, job, "pause", len(fields_of(small, "pause")) + 4)
+    small.on("head", "scancel", "--signal=TERM", job, check=True)
+    assert small.wait_for_job(job)["JobState"] == "COMPLETED", log_of(small, job)
+    assert check_whole(small, "pause") >= 8
+
+
+def test_a_link_that_stays_down(small: Cluster) -> None:
+    """Slurm gives the node up, and with it the job."""
+    job = submit(small, f"{LONG} -o cut")
+    wait_for_fields(small, job, "cut", 4)
+    small.set_link("n2", up=False)
+    found = small.wait_for_job(job, timeout=120)
+    assert found["JobState"] in ("NODE_FAIL", "FAILED", "CANCELLED"), found
+    assert check_whole(small, "cut") >= 4
+    wait(lambda: not small.left_over("n1"), 60, lambda: str(small.left_over("n1")))
+
+
+@pytest.mark.parametrize("servers", ["none", "hidden", "thread", "1 per node"])
+def test_one_node_has_a_small_shared_memory(small: Cluster, servers: str) -> None:
+    """The run ends in order: with all files, or with a line that says what lacks."""
+    run = f"{CASE} --set time.end=0.1 -o shm --servers '{servers}'"
+    job = submit(small, run, "--ntasks-per-node=2")
+    found = small.wait_for_job(job, timeout=200)
+    if found["JobState"] == "COMPLETED":
+        assert check_whole(small, "shm") >= 6
+    else:
+        said = log_of(small, job)
+        assert "/dev/shm" in said or "memory" in said, said
+        assert "signal 7" not in said and "Bus error" not in said, said
+    for node in ("n1", "n2"):
+        wait(lambda n=node: not small.left_over(n), 60, lambda n=node: str(small.left_over(n)))
+
+
+@pytest.mark.parametrize("servers", ["none", "hidden", "thread"])
+def test_the_shared_folder_is_full(small: Cluster, servers: str) -> None:
+    """The run stops with the system's words; what was written before stays whole."""
+    job = submit(small, f"{LONG} -o full --servers {servers}")
+    wait_for_fields(small, job, "full", 4)
+    used = sum(path.stat().st_blocks * 512 for path in small.outside(small.shared).rglob("*"))
+    small.resize(str(used + (1 << 20)))
+    found = small.wait_for_job(job, timeout=200)
+    assert found["JobState"] == "FAILED", found
+    assert check_whole(small, "full") >= 4
+    small.resize("256m")
+    job = submit(small, f"{LONG} -o full --servers {servers}")
+    wait_for_fields(small, job, "full", len(fields_of(small, "full")) + 2)
