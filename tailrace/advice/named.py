@@ -2,6 +2,7 @@
 """Settings by name: our libraries, what was remembered of a program, or a file."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace.advice.remembered import find
@@ -10,24 +11,40 @@ from tailrace.advice.setting import Setting, read_settings
 from tailrace.errors import TailraceError
 from tailrace.profile.job import choose_launcher, find_library, find_petsc_plugin
 
+# Words of TAILRACE_IO that say how writes are hidden.
+OPTIONS_OF_HIDDEN = ("memory", "through", "fsync")
+
 # What is put before MPI's library. Calls that our collectives leave to MPI sleep while they wait,
 # where that helps.
 OWN_LIBRARIES = {
     "waiting": ("wait",),
     "collectives": ("collectives", "wait"),
     "io": ("io",),
+    "hidden": ("io",),
 }
+NAMES = "blas, collectives, hidden, io, refine, remembered, sparse, waiting"
+
+
+def hidden_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Return what `--with hidden` sets: what the user has set stays, where it hides writes."""
+    words = given.get("TAILRACE_IO", "hidden")
+    if "hidden" not in words.split(","):
+        words = f"hidden,{words}" if words.split("=")[0] in OPTIONS_OF_HIDDEN else "hidden"
+    return {"TAILRACE_IO": words, "TAILRACE_IO_CLOSE": given.get("TAILRACE_IO_CLOSE", "later")}
 
 
 def named_setting(what: str, runner: Runner) -> Setting:
-    """Return the setting `what`: waiting, collectives, io, sparse, remembered, or of a file."""
+    """Return the setting `what`: one of NAMES but of dense libraries, or of a file."""
     if what in OWN_LIBRARIES:
         family = choose_launcher(runner.ranks, runner.program)[0]
         libraries = [str(find_library(family, library)) for library in OWN_LIBRARIES[what]]
         before = os.environ.get("LD_PRELOAD")
         if before:
             libraries.append(before)
-        return Setting(what, {"LD_PRELOAD": ":".join(libraries)})
+        environment = {"LD_PRELOAD": ":".join(libraries)}
+        if what == "hidden":
+            environment |= hidden_environment(os.environ)
+        return Setting(what, environment)
     if what == "remembered":
         return read_settings(find(runner.program, runner.arguments, runner.ranks))
     if what == "sparse":  # PETSc loads the plug-in by itself
@@ -35,8 +52,7 @@ def named_setting(what: str, runner: Runner) -> Setting:
         given = os.environ.get("PETSC_OPTIONS")
         return Setting(what, {"PETSC_OPTIONS": f"{ours} {given}" if given else ours})
     if not Path(what).exists():
-        names = "blas, collectives, io, refine, remembered, sparse, waiting"
-        raise TailraceError(f"{what}: neither a settings file nor one of {names}", status=2)
+        raise TailraceError(f"{what}: neither a file of settings nor one of {NAMES}", status=2)
     setting = read_settings(Path(what))
     if not (setting.environment or setting.options or setting.wrapper):
         raise TailraceError(

@@ -38,8 +38,8 @@ def exec_(
         typer.Option(
             "--with",
             metavar="NAME",
-            help="Settings file, or one of blas, collectives, io, refine, remembered, "
-            "sparse, waiting.",
+            help="A file of settings, or one of blas, collectives, hidden, io, refine, "
+            "remembered, sparse, waiting.",
             show_default=False,
         ),
     ] = "",
@@ -49,6 +49,7 @@ def exec_(
     \b
     waiting      ranks that share cores sleep while they wait
     collectives  faster collective calls        io      faster MPI-IO
+    hidden       MPI-IO, HDF5 and NetCDF write while the program computes
     blas         faster BLAS calls              refine  faster dense solves
     sparse       faster sparse products and solves of PETSc
     remembered   what tailrace advise found for this program
@@ -57,8 +58,8 @@ def exec_(
     """
     if not what:
         raise TailraceError(
-            "give --with, e.g. --with waiting: a settings file, blas, "
-            "collectives, io, refine, remembered, sparse or waiting",
+            "name what to run it with, as in --with waiting: a file of settings, blas, "
+            "collectives, hidden, io, refine, remembered, sparse or waiting",
             status=2,
         )
     source = context.get_parameter_source("ranks")
@@ -110,4 +111,11 @@ def _run_with(what: str, ranks: int, command: list[str], is_given: bool) -> int:
 
     runner = make_runner(ranks, command)
     setting = named_setting(what, runner)
+    if what == "hidden":
+        close = setting.environment["TAILRACE_IO_CLOSE"]
+        meaning = {
+            "later": "closing a file returns at once; a new file gets its name when it is whole",
+            "wait": "closing a file waits until it is whole",
+        }.get(close, "not known: wait is taken")
+        typer.echo(f"tailrace: TAILRACE_IO_CLOSE={close}: {meaning}", err=True)
     return follow(runner.words(setting), runner.launch)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "tailrace/more/buffer.hpp"
@@ -11,27 +12,35 @@
 
 namespace tailrace {
 
-/// Writes data of one rank to a file while the program computes: a thread writes copies of the
-/// data, in the order of the calls. No MPI.
+/// Where a write failed, and why: `errno`, or 0 if nothing failed.
+struct WriteFailure {
+  int error = 0;
+  std::int64_t offset = 0;
+};
+
+/// Writes `data` to `places` of an open file, one after another, and stops at the first failure.
+/// Local, blocking.
+WriteFailure write_runs(int descriptor, const std::vector<FileRun>& places, const std::byte* data);
+
+/// Runs jobs with copies of data on a thread while the program computes, in the order of the calls.
+/// The copies of all jobs that wait have a common bound. No MPI.
 class WriteBehind {
  public:
-  /// Opens the existing file `path` for writing; keeps at most `most_bytes` of copies. Throws
-  /// `Errc::io`. Local.
-  WriteBehind(const std::string& path, std::int64_t most_bytes);
-  /// Waits for the posted writes.
+  /// Keeps at most `most_bytes` of copies. Local.
+  explicit WriteBehind(std::int64_t most_bytes);
+  /// Waits for what was posted.
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
 
-  /// Memory for the copy of a call's data; waits while the limit is reached. Throws std::bad_alloc.
-  /// Local.
+  /// Whether a copy of `bytes` has room now. Local.
+  bool has_room(std::int64_t bytes) const;
+  /// Memory for a copy; waits while there are too many copies, and reserves its bytes until the
+  /// job that has it ends. Throws std::bad_alloc. Local.
   Buffer room(std::int64_t bytes);
-  /// Queues the bytes of `copy`, which are written to `places` of the file in order. Returns at
-  /// once. Local.
-  void post(std::vector<FileRun> places, Buffer copy);
-  /// Waits until all posted data is in the file. Returns 0, or the `errno` of the first failure so
-  /// far, after which nothing more was written. Local, blocking.
-  int settle();
+  /// Has the thread call `job` with the data of `copy`, which came from `room` or is empty. The job
+  /// must not throw. Returns at once. Local.
+  void post(Buffer copy, std::function<void(const std::byte*)> job);
 
  private:
   class State;

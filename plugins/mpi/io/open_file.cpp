@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/graphics.hpp"
+#include "io/plan.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/log.hpp"
@@ -24,13 +25,7 @@ namespace {
 // less than to move it by itself.
 constexpr std::int64_t least_memory_run = 4096;
 
-int code_of(int error, int other) {
-  if (error == ENOSPC) return MPI_ERR_NO_SPACE;
-  if (error == EDQUOT) return MPI_ERR_QUOTA;
-  if (error == EACCES || error == EPERM) return MPI_ERR_ACCESS;
-  return error == EROFS ? MPI_ERR_READ_ONLY : other;
-}
-int code_of(const Error& error) {
+int mpi_code(const Error& error) {
   const bool is_io = error.code() == Errc::io || error.code() == Errc::corrupt;
   return code_of(error.sys_errno(), is_io ? MPI_ERR_IO : MPI_ERR_OTHER);
 }
@@ -88,13 +83,7 @@ Hints hints_from(const std::string& lines) {
   return hints;
 }
 
-// Copies the runs of a buffer one after another, or back.
-void gather(const std::byte* from, const std::vector<FileRun>& runs, std::byte* to) {
-  for (const FileRun& run : runs) {
-    std::memcpy(to, from + run.offset, static_cast<std::size_t>(run.bytes));
-    to += run.bytes;
-  }
-}
+// Copies what lies together to the runs of a buffer.
 void scatter(const std::byte* from, const std::vector<FileRun>& runs, std::byte* to,
              std::int64_t bytes) {
   for (const FileRun& run : runs) {
@@ -107,6 +96,19 @@ void scatter(const std::byte* from, const std::vector<FileRun>& runs, std::byte*
 
 }  // namespace
 
+int code_of(int error, int other) {
+  if (error == ENOSPC) return MPI_ERR_NO_SPACE;
+  if (error == EDQUOT) return MPI_ERR_QUOTA;
+  if (error == EACCES || error == EPERM) return MPI_ERR_ACCESS;
+  return error == EROFS ? MPI_ERR_READ_ONLY : other;
+}
+
+void gather(const std::byte* from, const std::vector<FileRun>& runs, std::byte* to) {
+  for (const FileRun& run : runs) {
+    std::memcpy(to, from + run.offset, static_cast<std::size_t>(run.bytes));
+    to += run.bytes;
+  }
+}
 void FileTally::add(const FileTally& other) {
   for (std::size_t i = 0; i < 2; ++i) {
     seen[i] += other.seen[i];
@@ -114,51 +116,55 @@ void FileTally::add(const FileTally& other) {
     bytes[i] += other.bytes[i];
   }
   hidden += other.hidden;
+  alone += other.alone;
+  through += other.through;
+  hidden_bytes += other.hidden_bytes;
+  through_bytes += other.through_bytes;
+  flushes += other.flushes;
+  room_s += other.room_s;
+  flush_s += other.flush_s;
+  order_s += other.order_s;
   settling_s += other.settling_s;
+  later += other.later;
   for (std::size_t i = 0; i < refused.size(); ++i) refused[i] += other.refused[i];
 }
 
 Ranks::Ranks(MPI_Comm user) : comm(user), pool(comm) { PMPI_Comm_group(user, &group); }
 
-// What this rank has to move.
-struct OpenFile::Plan {
-  Refusal why = Refusal::none;
-  std::int64_t first = 0;  // number of the first byte of the view
-  std::int64_t bytes = 0;
-  std::int64_t end = 0;         // where the last byte ends in the file
-  std::vector<FileRun> places;  // in the file
-  std::vector<FileRun> memory;  // in the buffer; one run if it lies together
-  bool is_packed = false;       // a copy without gaps is moved in place of the buffer
-  FilePart part;
-
-  // Of the places, which hold as many bytes or fewer.
-  void make_part(const std::vector<FileRun>& of) {
-    part = is_packed ? FilePart::runs(of) : FilePart::runs(of, memory);
-  }
-};
-
-// What all ranks know then.
-struct OpenFile::Agreed {
-  Refusal why = Refusal::none;
-  std::int64_t end = 0, bytes = 0, runs = 0;  // largest of all ranks
-  std::int64_t file_bytes = 0;                // if it is to be read
-};
-
-OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File file, MPI_Info info)
+OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File file, MPI_Info info,
+                   const Opening& opening)
     : file_(file), mode_(mode) {
   if (PMPI_Comm_dup(comm, &duplicate_.raw) != MPI_SUCCESS) {
     throw Error(Errc::mpi, "no communicator left");
   }
-  path_ = name_of(path);
+  path_ = name_of(opening.temporary.empty() ? path : opening.temporary);
+  PMPI_Comm_size(comm, &num_ranks_);
   hints_ = hints_from(broadcast_text(duplicate_.raw, known_hints(info)));
   if (file_mode() == FileMode::mpi) never_ = Refusal::told;
   if ((mode & (MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN)) == MPI_MODE_SEQUENTIAL) {
     never_ = Refusal::mode;
   }
-  int why = static_cast<int>(path_.empty() ? Refusal::open : never_);
+  if (path_.empty()) never_ = Refusal::open;
+  const bool hides = file_mode() == FileMode::hidden && hidden_files().is_started();
+  const bool is_written = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
+  if (hides && is_written && (mode & MPI_MODE_DELETE_ON_CLOSE) != 0) never_ = Refusal::mode;
+  struct stat facts {};
+  if (hides && ::stat(path_.c_str(), &facts) == 0)
+    id_ = {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
+  if (hides && is_written && never_ == Refusal::none) {
+    hidden_ = HiddenFile::make(path_, opening, comm);
+    if (!hidden_) never_ = Refusal::open;
+  }
+  // Alone on the node's disk, a rank gains nothing by writing with others.
+  if (num_ranks_ == 1 && !hidden_ && never_ == Refusal::none) never_ = Refusal::told;
+  int why = static_cast<int>(never_);
   check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &why, 1, MPI_INT, MPI_MAX, duplicate_.raw));
   never_ = static_cast<Refusal>(why);
-  hides_ = file_mode() == FileMode::hidden && (mode & MPI_MODE_WRONLY) != 0;
+  if (hidden_ && never_ != Refusal::none) {
+    // MPI writes it; a temporary name would not become the file's.
+    if (hidden_->is_temporary()) hidden_->publish();
+    hidden_.reset();
+  }
 }
 
 OpenFile::~OpenFile() = default;
@@ -213,11 +219,14 @@ OpenFile::Plan OpenFile::plan(const Transfer& call) const {
 OpenFile::Agreed OpenFile::agree(const Plan& own, bool writes) const {
   int rank = 0;
   PMPI_Comm_rank(duplicate_.raw, &rank);
-  std::array<std::int64_t, 5> all{static_cast<std::int64_t>(own.why), own.end, own.bytes,
+  std::array<std::int64_t, 6> all{static_cast<std::int64_t>(own.why),
+                                  own.end,
+                                  own.bytes,
                                   static_cast<std::int64_t>(own.places.size()),
-                                  !writes && rank == 0 ? size_of(path_) : 0};
-  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 5, MPI_INT64_T, MPI_MAX, duplicate_.raw));
-  Agreed agreed{static_cast<Refusal>(all[0]), all[1], all[2], all[3], all[4]};
+                                  !writes && rank == 0 ? size_of(path_) : 0,
+                                  own.failure.error};
+  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 6, MPI_INT64_T, MPI_MAX, duplicate_.raw));
+  Agreed agreed{static_cast<Refusal>(all[0]), all[1], all[2], all[3], all[4], all[5] != 0};
   // Other nodes may know that the file is longer.
   if (!writes && agreed.why == Refusal::none && agreed.end > agreed.file_bytes) {
     agreed.file_bytes = size_of(path_);
@@ -229,12 +238,14 @@ OpenFile::Agreed OpenFile::agree(const Plan& own, bool writes) const {
 
 int OpenFile::refuse(const Transfer& call, Refusal why) {
   ++tally_.refused[static_cast<std::size_t>(why)];
-  settle();  // its error is said when the file is closed
+  if (hidden_) settle_together();
   return call.pass();
 }
 
 int OpenFile::run(const Transfer& call) {
   ++tally_.seen[call.writes ? 1 : 0];
+  if (hidden_) return run_hidden(call);
+  if (!call.writes) look(call);
   if (never_ != Refusal::none) return refuse(call, never_);
   // MPI says what is wrong with a call that the mode of the file forbids.
   if ((mode_ & (call.writes ? MPI_MODE_RDONLY : MPI_MODE_WRONLY)) != 0) {
@@ -258,7 +269,6 @@ int OpenFile::run(const Transfer& call) {
   if (decided && implementation == Implementation::mpi) why = Refusal::slower;
   streak.asked(why != Refusal::none);
   if (why != Refusal::none) return refuse(call, why);
-  if (hides_) return run_hidden(call, own);
   if (decided) return run_ours(call, own, agreed);
   const double begin_s = now_s();
   const int code = implementation == Implementation::ours ? run_ours(call, own, agreed)
@@ -275,13 +285,6 @@ OpenFile::Plan OpenFile::prepare(const Transfer& call, bool is_alone) {
     own.why = Refusal::size;
   }
   if (!is_alone) own.why = Refusal::busy;
-  if (hides_ && own.why == Refusal::none && !behind_) {
-    try {
-      behind_ = std::make_unique<WriteBehind>(path_, most_hidden_bytes());
-    } catch (const Error&) {
-      own.why = Refusal::open;
-    }
-  }
   return own;
 }
 
@@ -321,34 +324,12 @@ int OpenFile::run_ours(const Transfer& call, Plan& plan, const Agreed& agreed) {
       return refuse(call, never_);
     }
     say(LogLevel::warning, error.what());
-    return fail(code_of(error));
+    return fail(mpi_code(error));
   }
   ++tally_.taken[call.writes ? 1 : 0];
   tally_.bytes[call.writes ? 1 : 0] += done;
   call.set_status(done);
   return MPI_SUCCESS;
-}
-
-int OpenFile::run_hidden(const Transfer& call, Plan& plan) {
-  if (plan.bytes > 0) {
-    Buffer copy = behind_->room(plan.bytes);
-    gather(static_cast<const std::byte*>(call.data), plan.memory, copy.data());
-    behind_->post(std::move(plan.places), std::move(copy));
-  }
-  ++tally_.taken[1];
-  ++tally_.hidden;
-  tally_.bytes[1] += plan.bytes;
-  call.set_status(plan.bytes);
-  if (call.offset) return MPI_SUCCESS;
-  return PMPI_File_seek(file_, plan.bytes / unit_bytes_, MPI_SEEK_CUR);
-}
-
-int OpenFile::settle() {
-  if (!behind_) return MPI_SUCCESS;
-  const double begin_s = now_s();
-  const int error = behind_->settle();
-  tally_.settling_s += now_s() - begin_s;
-  return error == 0 ? MPI_SUCCESS : code_of(error, MPI_ERR_IO);
 }
 
 int OpenFile::move(const Transfer& call, Plan& plan, std::int64_t bytes) {
@@ -372,21 +353,13 @@ int OpenFile::fail(int code) const {
 }
 
 int OpenFile::close() {
-  if (hides_) {
-    int code = settle();
-    behind_.reset();
-    check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, duplicate_.raw));
-    if (code == MPI_SUCCESS) return code;
-    say(LogLevel::warning,
-        "tailrace io: " + path_ + ": hidden writes failed; the file is not whole");
-    return fail(code);
-  }
+  if (hidden_) return close_hidden();
   if (!ours_) return MPI_SUCCESS;
   try {
     ours_->close();
   } catch (const Error& error) {
     say(LogLevel::warning, error.what());
-    return fail(code_of(error));
+    return fail(mpi_code(error));
   }
   return MPI_SUCCESS;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The open files and the groups of ranks that have any; the start, and the line at the end.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -15,6 +17,7 @@
 
 #include "chooser/environment.hpp"
 #include "common/mpi_start.hpp"
+#include "io/hidden_file.hpp"
 #include "io/open_file.hpp"
 #include "tailrace/log.hpp"
 #include "tailrace/more/hints.hpp"
@@ -38,6 +41,24 @@ Registry& registry() {
 
 FileMode chosen = FileMode::measured;
 bool started = false;
+bool ended = false;  // MPI
+
+std::string hidden_text_of(const FileTally& tally) {
+  std::string text =
+      fmt::format(", {} writes hidden behind the computation ({:.1f} MB; {} of them independent)",
+                  tally.hidden, static_cast<double>(tally.hidden_bytes) / 1e6, tally.alone);
+  if (tally.through > 0) {
+    text += fmt::format(", {} written at once ({:.1f} MB)", tally.through,
+                        static_cast<double>(tally.through_bytes) / 1e6);
+  }
+  if (tally.later > 0) text += fmt::format(", {} files closed before they were whole", tally.later);
+  return text + fmt::format(
+                    "; waited {:.3g} s for memory, {:.3g} s for overlapping writes, {:.3g} s at "
+                    "{} reads of what was not written yet, {:.3g} s at syncs, closes and other "
+                    "calls, {:.3g} s for files closed earlier",
+                    tally.room_s, tally.order_s, tally.flush_s, tally.flushes, tally.settling_s,
+                    hidden_files().waited_s());
+}
 
 std::string text_of(const FileTally& tally) {
   std::string text =
@@ -48,10 +69,7 @@ std::string text_of(const FileTally& tally) {
     text += fmt::format(", {} {} taken ({:.1f} MB)", tally.taken[i], names[i],
                         static_cast<double>(tally.bytes[i]) / 1e6);
   }
-  if (tally.hidden > 0) {
-    text += fmt::format(", {} hidden behind the computation ({:.3g} s waited for them)",
-                        tally.hidden, tally.settling_s);
-  }
+  if (chosen == FileMode::hidden) text += hidden_text_of(tally);
   std::uint64_t refused = 0;
   std::string reasons;
   for (std::size_t i = 1; i < tally.refused.size(); ++i) {
@@ -63,22 +81,54 @@ std::string text_of(const FileTally& tally) {
   return text + fmt::format(", {} left to MPI{}", refused, reasons);
 }
 
-// What programs leave open.
-void settle_all() {
+// What programs leave open. Of files of several nodes no thread can tell when they are whole.
+// Collective over MPI_COMM_WORLD if `is_together`. Blocking.
+void leave_all(bool is_together) {
+  HiddenFiles& hidden = hidden_files();
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
+  std::vector<HiddenFile*> on_nodes;
   for (const auto& file : all.files) {
-    if (file->settle() != MPI_SUCCESS)
-      say(LogLevel::warning, "tailrace io: hidden writes of a file that was not closed failed");
+    HiddenFile* const own = file->hidden();
+    if (own == nullptr) continue;
+    if (own->spans_nodes()) {
+      own->settle();
+      on_nodes.push_back(own);
+    } else {
+      file->leave();
+    }
+  }
+  if (!is_together) {
+    hidden.drain();
+    return;
+  }
+  hidden.finish();
+  int failed = hidden.has_failed() ? 1 : 0;
+  for (const HiddenFile* file : on_nodes) {
+    if (file->failure().error != 0) failed = 1;
+  }
+  PMPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (failed != 0) hidden.set_failed();
+  for (HiddenFile* file : on_nodes) {
+    if (failed == 0) file->publish();
   }
 }
+
+// A failure that no call of the program returned is the status of the process.
 __attribute__((destructor)) void at_exit() {
-  if (chosen == FileMode::hidden) settle_all();
+  if (chosen != FileMode::hidden || !hidden_files().is_started()) return;
+  if (!ended) leave_all(false);
+  if (!hidden_files().has_failed()) return;
+  std::fflush(nullptr);
+  _exit(EXIT_FAILURE);
 }
 
 // MPI_COMM_SELF's attributes are deleted by MPI_Finalize, in any language, before all else.
 int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
-  settle_all();
+  if (chosen == FileMode::hidden && hidden_files().is_started()) {
+    leave_all(true);
+    ended = true;
+  }
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char* wanted = environment("TAILRACE_REPORT", "TAILRACE_IO_REPORT");
@@ -101,20 +151,30 @@ bool same_ranks(MPI_Group group, MPI_Group other) {
 
 FileMode file_mode() { return chosen; }
 
-std::int64_t most_hidden_bytes() {
-  constexpr std::int64_t usual = 256 << 20;
-  std::string text(value_of_word(environment("TAILRACE_IO"), "memory").value_or(""));
+namespace {
+
+HiddenOptions hidden_options() {
+  HiddenOptions options;
+  const char* const words = environment("TAILRACE_IO");
+  std::string text(value_of_word(words, "memory").value_or(""));
   const char* const old =
       renamed_environment("TAILRACE_IO_MEMORY", "TAILRACE_IO=hidden,memory=BYTES");
   if (text.empty() && old != nullptr) text = old;
-  if (text.empty()) return usual;
   try {
-    return parse_bytes(text, "TAILRACE_IO=hidden,memory=BYTES");
+    if (!text.empty()) options.most_bytes = parse_bytes(text, "TAILRACE_IO=hidden,memory=BYTES");
   } catch (const Error& error) {
     say(LogLevel::warning, error.what());
-    return usual;
   }
+  options.writes_through = value_of_word(words, "through").has_value();
+  options.syncs_files = value_of_word(words, "fsync").has_value();
+  const char* const close = environment("TAILRACE_IO_CLOSE");
+  constexpr std::array<std::string_view, 2> ways{"later", "wait"};
+  report_ignored("TAILRACE_IO_CLOSE", unknown_word(close, ways), "later or wait; wait is taken");
+  options.closes_later = value_of_word(close, "later").has_value();
+  return options;
 }
+
+}  // namespace
 
 void only_sessions() { say_only_sessions("io", "taking MPI-IO"); }
 
@@ -122,15 +182,23 @@ void only_sessions() { say_only_sessions("io", "taking MPI-IO"); }
 void mpi_started() {
   if (started) return;
   const char* text = environment("TAILRACE_IO");
-  constexpr std::array<std::string_view, 5> words{"measured", "ours", "mpi", "hidden", "memory"};
+  constexpr std::array<std::string_view, 7> words{"measured", "ours",    "mpi",  "hidden",
+                                                  "memory",   "through", "fsync"};
   report_ignored("TAILRACE_IO", unknown_word(text, words),
-                 "measured, ours, mpi or hidden, and memory=BYTES; measured is taken");
+                 "measured, ours, mpi or hidden, and memory=BYTES, through, fsync; measured is "
+                 "taken");
   int told = 0;
   for (int mode = 1; mode < 4; ++mode) {
     if (value_of_word(text, words[static_cast<std::size_t>(mode)])) told = mode;
   }
   if (PMPI_Bcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return;
   chosen = static_cast<FileMode>(told);
+  if (chosen == FileMode::hidden) {
+    HiddenOptions options = hidden_options();
+    // Rank 0's, whose environment a launcher may pass to no other rank.
+    PMPI_Bcast(&options, sizeof options, MPI_BYTE, 0, MPI_COMM_WORLD);
+    hidden_files().start(options);
+  }
   int at_end = MPI_KEYVAL_INVALID;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &at_end, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, at_end, nullptr);
@@ -165,17 +233,22 @@ OpenFile* open_file(MPI_File file) {
   return nullptr;
 }
 
-int settle(MPI_File file) {
-  OpenFile* const own = chosen == FileMode::hidden ? open_file(file) : nullptr;
-  return own != nullptr ? own->settle() : MPI_SUCCESS;
+Opening opening(MPI_Comm comm, const std::string& path, int mode) {
+  if (!started || chosen != FileMode::hidden || !hidden_files().is_started() ||
+      !is_of_this_world(comm)) {
+    return {};
+  }
+  return hidden_files().open(comm, path, mode);
 }
 
-void opened(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, MPI_File file) {
+void opened(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, MPI_File file,
+            const Opening& how) {
   int num_ranks = 1;
   PMPI_Comm_size(comm, &num_ranks);
-  if (!started || num_ranks == 1 || !is_of_this_world(comm)) return;
+  const bool hides = chosen == FileMode::hidden && hidden_files().is_started();
+  if (!started || (num_ranks == 1 && !hides) || !is_of_this_world(comm)) return;
   try {
-    auto made = std::make_unique<OpenFile>(comm, path, mode, file, info);
+    auto made = std::make_unique<OpenFile>(comm, path, mode, file, info, how);
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
     all.files.push_back(std::move(made));
@@ -184,21 +257,24 @@ void opened(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, MPI
   }
 }
 
-int closing(MPI_File file) {
+std::unique_ptr<OpenFile> closing(MPI_File file) {
   Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
   std::unique_ptr<OpenFile> own;
-  {
-    const std::lock_guard lock(all.mutex);
-    for (auto& one : all.files) {
-      if (one->file() != file) continue;
-      own = std::move(one);
-      one = std::move(all.files.back());
-      all.files.pop_back();
-      all.closed.add(own->tally());
-      break;
-    }
+  for (auto& one : all.files) {
+    if (one->file() != file) continue;
+    own = std::move(one);
+    one = std::move(all.files.back());
+    all.files.pop_back();
+    break;
   }
-  return own ? own->close() : MPI_SUCCESS;
+  return own;
+}
+
+void add_closed(const FileTally& tally) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.closed.add(tally);
 }
 
 }  // namespace tailrace::plugins

@@ -25,6 +25,7 @@ FROM_FORTRAN["started"] = ("MPI_Request", "PMPI_Request_f2c(*static_cast<const M
 FROM_FORTRAN["bigcount"] = ("MPI_Count", "*static_cast<const MPI_Count*>({0})")
 FROM_FORTRAN["op"] = ("MPI_Op", "PMPI_Op_f2c(*static_cast<const MPI_Fint*>({0}))")
 FROM_FORTRAN["info"] = ("MPI_Info", "PMPI_Info_f2c(*static_cast<const MPI_Fint*>({0}))")
+FROM_FORTRAN["size"] = ("MPI_Offset*", "static_cast<MPI_Offset*>({0})")
 FROM_FORTRAN["offset"] = ("MPI_Offset", "*static_cast<const MPI_Offset*>({0})")
 for _role in ("in", "out", "status", "statuses"):
     FROM_FORTRAN[_role] = ("void*", "{0}")

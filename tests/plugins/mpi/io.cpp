@@ -8,8 +8,8 @@
 //                                                after MS of computation each
 //   io_program read FOLDER ROWS COLUMNS STEPS    seconds of reading them, from the page cache
 //
-// With TAILRACE_IO=hidden the files are only written, and what several ranks write is ordered as
-// MPI asks for, by MPI_File_sync.
+// With TAILRACE_IO=hidden every other file is only written, and some data is written or read once
+// more by independent calls. What several ranks write is ordered as MPI asks for, by MPI_File_sync.
 #include <mpi.h>
 #include <sys/resource.h>
 
@@ -101,6 +101,19 @@ void write_again(const Pair& files, const Step& step, const World& world, int ca
   PMPI_File_write_at(files.theirs, step.offset, data.data(), n, step.type, MPI_STATUS_IGNORE);
 }
 
+// Some of the same place is read by an independent call.
+void read_again(const Pair& files, const Step& step, const World& world) {
+  MPI_Aint low = 0, extent = 0;
+  MPI_Type_get_extent(step.type, &low, &extent);
+  const int n = std::min(step.count, 3);
+  Bytes ours = filled(static_cast<std::size_t>(extent * n) + 16, world.rank, 1);
+  Bytes theirs = ours;
+  MPI_File_read_at(files.ours, step.offset, ours.data(), n, step.type, MPI_STATUS_IGNORE);
+  PMPI_File_read_at(files.theirs, step.offset, theirs.data(), n, step.type, MPI_STATUS_IGNORE);
+  check(ours == theirs, "data of an independent read", world);
+  MPI_Barrier(world.comm);
+}
+
 void sync_both(const Pair& files) {
   MPI_File_sync(files.ours);
   PMPI_File_sync(files.theirs);
@@ -125,7 +138,8 @@ void compare_program(const World& world, Dice& dice, const std::string& folder, 
   MPI_Barrier(world.comm);
   Pair files;
   const bool hidden = is_way("hidden");
-  const int mode = MPI_MODE_CREATE | (hidden ? MPI_MODE_WRONLY : MPI_MODE_RDWR);
+  const bool is_only_written = hidden && program % 2 == 0;
+  const int mode = MPI_MODE_CREATE | (is_only_written ? MPI_MODE_WRONLY : MPI_MODE_RDWR);
   MPI_File_open(world.comm, paths[0].c_str(), mode, MPI_INFO_NULL, &files.ours);
   PMPI_File_open(world.comm, paths[1].c_str(), mode, MPI_INFO_NULL, &files.theirs);
   const int num_views = 1 + dice.below(3);
@@ -153,7 +167,7 @@ void compare_program(const World& world, Dice& dice, const std::string& folder, 
     const int num_steps = program == 0 && is_way("measured") ? 40 : 1 + dice.below(4);
     for (int s = 0; s < num_steps; ++s) {
       Step step{dice.below(3) != 0, dice.below(2) == 0, 0, dice.below(40), type};
-      if ((s == 0 && v == 0) || hidden) step.writes = true;
+      if ((s == 0 && v == 0) || is_only_written) step.writes = true;
       // Of a view of the whole file each rank takes its own part; counts may differ.
       const int most = step.count;
       step.offset = dice.below(20);
@@ -161,8 +175,10 @@ void compare_program(const World& world, Dice& dice, const std::string& folder, 
       if (whole) step.offset += MPI_Offset{shown.rank} * most * per_item;
       if (most > 0 && dice.below(4) == 0) step.count = (most + world.rank * 7) % (most + 1);
       compare_step(files, step, world, 100 * program + 10 * v + s);
-      if (hidden && step.at_offset && dice.below(2) == 0)
+      const int again = hidden && step.at_offset ? dice.below(3) : 2;
+      if (again == 0 && step.writes)
         write_again(files, step, world, 100 * program + 10 * v + s + 5);
+      if (again == 1 && !is_only_written) read_again(files, step, world);
       if (hidden && whole) sync_both(files);
     }
     if (hidden) sync_both(files);

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/hidden_file.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/log.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::plugins {
+namespace {
+
+std::atomic<bool> watches = false;
+thread_local int own_calls = 0;
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Known to all ranks of the job, so that each can give the file its name.
+std::string temporary_name(const std::string& path, std::uint64_t job) {
+  const auto slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  return fmt::format("{}/.{}.tailrace-{:x}", folder_of(path), name, job);
+}
+
+std::uint64_t hash_of(const std::string& text) {  // FNV-1a: the same in all processes
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return hash;
+}
+
+FileId id_of(const struct stat& facts) {
+  return {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
+}
+
+void sync_folder(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+// The old file may be replaced by a new one with other content.
+bool is_replaceable(const struct stat& facts) {
+  return S_ISREG(facts.st_mode) && facts.st_nlink == 1 && facts.st_uid == ::geteuid();
+}
+
+std::string text_of(const std::string& path, const WriteFailure& failure) {
+  return fmt::format("{}: hidden writes failed; the file is not whole: {} (errno {}) at byte {}",
+                     path, std::strerror(failure.error), failure.error, failure.offset);
+}
+
+}  // namespace
+
+std::string full_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> whole(::realpath(path.c_str(), nullptr), std::free);
+  if (whole) return whole.get();
+  const auto slash = path.rfind('/');
+  const std::unique_ptr<char, void (*)(void*)> folder(::realpath(folder_of(path).c_str(), nullptr),
+                                                      std::free);
+  if (!folder) return path;
+  return std::string(folder.get()) + "/" +
+         (slash == std::string::npos ? path : path.substr(slash + 1));
+}
+
+bool watches_posix() { return watches; }
+
+OwnCalls::OwnCalls() { ++own_calls; }
+OwnCalls::~OwnCalls() { --own_calls; }
+int OwnCalls::depth() { return own_calls; }
+
+HiddenFiles& hidden_files() {
+  static HiddenFiles& one = *new HiddenFiles;
+  return one;
+}
+
+std::shared_ptr<HiddenFile> HiddenFile::make(const std::string& path, const Opening& opening,
+                                             MPI_Comm comm) {
+  const OwnCalls quiet;
+  struct stat facts {};
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    ::close(descriptor);
+    return nullptr;
+  }
+  std::shared_ptr<HiddenFile> file(new HiddenFile);
+  file->descriptor_ = descriptor;
+  Board& board = hidden_files().board();
+  hidden_files().reap();
+  BoardEntry* const entry = board.take();
+  if (entry == nullptr) return nullptr;
+  file->path_ = opening.path.empty() ? path : opening.path;
+  file->temporary_ = opening.temporary;
+  file->id_ = id_of(facts);
+  file->spans_nodes_ = !board.covers(comm);
+  PMPI_Comm_size(comm, &file->num_ranks_);
+  entry->device = file->id_.device;
+  entry->inode = file->id_.inode;
+  entry->group = opening.group;
+  entry->name = hash_of(file->path_);
+  entry->state = BoardEntry::open;
+  file->entry_ = entry;
+  return file;
+}
+
+HiddenFile::~HiddenFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (entry_ != nullptr) entry_->state = BoardEntry::unused;
+}
+
+void HiddenFile::post(std::vector<FileRun> places, Buffer copy, std::uint64_t stamp) {
+  const std::lock_guard lock(posting_);
+  Board::add(*entry_, {places.front().offset, places.back().end()}, stamp);
+  hidden_files().thread().post(
+      std::move(copy), [self = shared_from_this(), places = std::move(places)](const auto* data) {
+        if (self->entry_->error.load() == 0) self->write(places, data);
+        ++self->entry_->written;
+      });
+}
+
+void HiddenFile::write(const std::vector<FileRun>& places, const std::byte* data) {
+  const WriteFailure failure = write_runs(descriptor_, places, data);
+  if (failure.error != 0) fail(failure);
+}
+
+void HiddenFile::fail(WriteFailure failure) {
+  entry_->error_offset = failure.offset;
+  entry_->error = failure.error;
+}
+
+void HiddenFile::settle() {
+  for (Pause pause; entry_->written.load() != entry_->posted.load();) pause();
+}
+
+WriteFailure HiddenFile::failure() const {
+  WriteFailure found{entry_->error.load(), entry_->error_offset.load()};
+  if (found.error != 0) return found;
+  hidden_files().board().each([&](BoardEntry& entry) {
+    if (entry.group.load() != group() || entry.error.load() == 0) return true;
+    found = {entry.error.load(), entry.error_offset.load()};
+    return false;
+  });
+  return found;
+}
+
+int HiddenFile::publish() {
+  if (temporary_.empty()) return 0;
+  const OwnCalls quiet;
+  if (wants_sync_ || hidden_files().options().syncs_files) {
+    if (::fsync(descriptor_) != 0) return errno;
+  }
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    struct stat facts {};
+    const bool has_name = error == ENOENT && ::stat(path_.c_str(), &facts) == 0 &&
+                          id_of(facts).inode == id_.inode && id_of(facts).device == id_.device;
+    if (!has_name) return error;
+  }
+  if (wants_sync_ || hidden_files().options().syncs_files) sync_folder(folder_of(path_));
+  return 0;
+}
+
+void HiddenFile::close_later() {
+  hidden_files().thread().post({}, [self = shared_from_this()](const auto*) { self->finish(); });
+}
+
+// Of the last two ranks that come here at the same time both may find all done: one completes.
+void HiddenFile::finish() {
+  entry_->state = BoardEntry::done;
+  int num_done = 0;
+  BoardEntry* first = nullptr;
+  hidden_files().board().each([&](BoardEntry& entry) {
+    if (entry.group.load() != group() || entry.state.load() != BoardEntry::done) return true;
+    if (first == nullptr) first = &entry;
+    ++num_done;
+    return true;
+  });
+  if (num_done == num_ranks_ && first->claimed.exchange(1) == 0) complete();
+}
+
+void HiddenFile::complete() {
+  const OwnCalls quiet;
+  WriteFailure failed = failure();
+  if (failed.error == 0) failed.error = publish();
+  if (failed.error == 0 && temporary_.empty() && wants_sync_ && ::fsync(descriptor_) != 0)
+    failed.error = errno;
+  if (failed.error != 0 && !temporary_.empty()) ::unlink(temporary_.c_str());
+  hidden_files().board().each([&](BoardEntry& entry) {
+    if (entry.group.load() != group()) return true;
+    if (failed.error != 0) {
+      entry.error_offset = failed.offset;
+      entry.error = failed.error;
+    }
+    entry.outcome = failed.error == 0 ? BoardEntry::whole : BoardEntry::failed;
+    return true;
+  });
+}
+
+void HiddenFiles::start(const HiddenOptions& options) {
+  options_ = options;
+  board_.make();
+  watches = true;
+  // The thread is not in the child, which must neither wait for it nor write what is queued.
+  pthread_atfork(nullptr, nullptr, [] { hidden_files().is_child_ = true; });
+}
+
+WriteBehind& HiddenFiles::thread() {
+  const std::lock_guard lock(mutex_);
+  if (!thread_) thread_ = std::make_unique<WriteBehind>(options_.most_bytes);
+  return *thread_;
+}
+
+Opening HiddenFiles::open(MPI_Comm comm, const std::string& path, int mode) {
+  const double begin_s = now_s();
+  Opening opening;
+  wait_for(path);
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  const std::string full = full_path(path);
+  int failed = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find(failed_paths_.begin(), failed_paths_.end(), full);
+    if (found != failed_paths_.end()) {
+      failed_paths_.erase(found);
+      failed = 1;
+    }
+  }
+  PMPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm);
+  if (failed != 0) opening.code = MPI_ERR_IO;
+  waited_s_ += now_s() - begin_s;
+  if (opening.code != MPI_SUCCESS) return opening;
+  std::array<std::uint64_t, 2> said{};
+  if (rank == 0) {
+    opening = decide(path, mode);
+    int world_rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    said = {opening.temporary.empty() ? 0U : 1U,
+            (static_cast<std::uint64_t>(world_rank) + 1) << 32 | ++num_opened_};
+  }
+  PMPI_Bcast(said.data(), 2, MPI_UINT64_T, 0, comm);
+  opening.path = broadcast_text(comm, opening.path);
+  if (said[0] != 0) opening.temporary = broadcast_text(comm, opening.temporary);
+  opening.group = said[1];
+  return opening;
+}
+
+Opening HiddenFiles::decide(const std::string& path, int mode) {
+  const OwnCalls quiet;
+  Opening opening;
+  opening.path = full_path(path);
+  const bool writes = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
+  const bool is_plain = (mode & (MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_SEQUENTIAL)) == 0;
+  if (!options_.closes_later || (mode & MPI_MODE_CREATE) == 0 || !writes || !is_plain)
+    return opening;
+  struct stat facts {};
+  const bool exists = ::lstat(path.c_str(), &facts) == 0;
+  if (!exists && errno != ENOENT) return opening;
+  if (exists && ((mode & MPI_MODE_EXCL) != 0 || !is_in_library_create() || !is_replaceable(facts)))
+    return opening;
+  const std::string folder = folder_of(opening.path);
+  // A name that begins with the kind of file system ("ufs:name") is MPI's to understand.
+  if (path.find(':') != std::string::npos || ::access(folder.c_str(), W_OK) != 0) return opening;
+  opening.temporary = temporary_name(opening.path, board_.job());
+  ::unlink(opening.temporary.c_str());
+  if (exists) {  // the new file has the old one's permissions
+    const int made = ::open(opening.temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                            facts.st_mode & 07777);
+    if (made < 0) {
+      opening.temporary.clear();
+      return opening;
+    }
+    ::fchmod(made, facts.st_mode & 07777);
+    ::close(made);
+  }
+  return opening;
+}
+
+void HiddenFiles::wait_for(const std::string& path) {
+  if (!is_started()) return;
+  const OwnCalls quiet;
+  const std::string full = full_path(path);
+  const std::uint64_t name = hash_of(full);
+  struct stat facts {};
+  const FileId id = ::stat(full.c_str(), &facts) == 0 ? id_of(facts) : FileId{};
+  bool is_open = false;
+  board_.each([&](BoardEntry& entry) {
+    const bool is_same =
+        entry.name.load() == name ||
+        (id.inode != 0 && entry.inode.load() == id.inode && entry.device.load() == id.device);
+    if (!is_same) return true;
+    const std::uint64_t group = entry.group.load();
+    if (entry.state.load() == BoardEntry::open) is_open = true;
+    for (Pause pause; entry.state.load() >= BoardEntry::closed && entry.group.load() == group &&
+                      entry.outcome.load() == BoardEntry::unknown;)
+      pause();
+    return true;
+  });
+  if (is_open) ::rename(temporary_name(full, board_.job()).c_str(), full.c_str());
+  reap();
+}
+
+void HiddenFiles::wait_for_closed() {
+  for (Pause pause; board_.has_unfinished(true);) pause();
+}
+
+void HiddenFiles::keep(std::shared_ptr<HiddenFile> file) {
+  const std::lock_guard lock(mutex_);
+  closed_.push_back(std::move(file));
+}
+
+void HiddenFiles::reap() {
+  std::vector<std::shared_ptr<HiddenFile>> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto is_ended = [](const auto& file) {
+      return file->entry_->outcome.load() != BoardEntry::unknown;
+    };
+    const auto first = std::stable_partition(closed_.begin(), closed_.end(),
+                                             [&](const auto& file) { return !is_ended(file); });
+    ended.assign(std::make_move_iterator(first), std::make_move_iterator(closed_.end()));
+    closed_.erase(first, closed_.end());
+    for (const auto& file : ended) {
+      const bool is_new = file->entry_->outcome.load() == BoardEntry::failed && !file->is_reported_;
+      if (is_new) failed_paths_.push_back(file->path_);
+    }
+  }
+  for (const auto& file : ended) {
+    if (file->entry_->outcome.load() != BoardEntry::failed || file->is_reported_) continue;
+    say(LogLevel::warning, text_of(file->path_, file->failure()));
+    failed_ = true;
+  }
+}
+
+void HiddenFiles::drain() {
+  std::unique_ptr<WriteBehind> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    ended = std::move(thread_);
+  }
+}
+
+void HiddenFiles::finish() {
+  const double begin_s = now_s();
+  const auto is_over = [&] {
+    reap();
+    const std::lock_guard lock(mutex_);
+    return closed_.empty();
+  };
+  for (Pause pause; !is_over();) pause();
+  waited_s_ += now_s() - begin_s;
+}
+
+}  // namespace tailrace::plugins
