@@ -18,7 +18,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 BLOCK = 64 << 10
-SKIPPED = 77
 
 
 def environment_of(bin_dir: str, slow_ms: int, **more: str) -> dict[str, str]:
