@@ -147,6 +147,7 @@ verification: build $(STAMPS)/venv-test  ## The slow comparisons with published 
 	@$(TEST_ENV) $(PY) -m pytest -q -m slow || [ $$? -eq 5 ]
 	@$(MAKE) cluster PRESET=$(PRESET)
 	@$(MAKE) sanitizers
+	@$(MAKE) wheel test-wheel
 
 cluster: TARGETS = all tests/all bindings/python/all
 cluster: SETUP = --cluster

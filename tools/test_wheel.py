@@ -25,8 +25,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "test-wheel"
 HIDDEN = "TAILRACE_TEST_HIDDEN"  # set where the MPI libraries are hidden
-# Programs that scripts and launchers call (Open MPI looks for ssh even on one node), no compiler.
-TOOLS = ("sh", "bash", "env", "cat", "ls", "ldd", "dirname", "basename", "uname", "sed", "nm", "ssh")
+# Programs that scripts and launchers call; a compiler is not among them. Open MPI looks for ssh
+# even on one node.
+TOOLS = ("sh", "bash", "env", "cat", "ls", "ldd", "dirname", "basename", "uname", "sed", "nm")
+TOOLS += ("ssh",)
 
 FIELDS = """
 import sys

@@ -52,7 +52,7 @@ def named_setting(what: str, runner: Runner) -> Setting:
         given = os.environ.get("PETSC_OPTIONS")
         return Setting(what, {"PETSC_OPTIONS": f"{ours} {given}" if given else ours})
     if not Path(what).exists():
-        raise TailraceError(f"{what}: neither a file of settings nor one of {NAMES}", status=2)
+        raise TailraceError(f"{what}: neither a settings file nor one of {NAMES}", status=2)
     setting = read_settings(Path(what))
     if not (setting.environment or setting.options or setting.wrapper):
         raise TailraceError(

@@ -32,8 +32,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "report": "Make the report of a run or of a profile: one page with pictures.",
     },
     "Any MPI program": {
-        "profile": "Say where an MPI program spends its time, and who waits for whom.",
-        "diff": "Say what changed between two profiles, and what may be noise.",
+        "profile": "Show where an MPI program spends its time, and which ranks wait.",
+        "diff": "Show what changed between two profiles beyond noise.",
         "exec": "Run any program with measured settings or a faster library.",
         "doctor": "Check whether a program is launched correctly.",
         "advise": "Measure which settings make a program faster.",
@@ -42,16 +42,16 @@ GROUPS: dict[str, dict[str, str]] = {
     "Files": {
         "verify": "Compare files with their checksums.",
         "stripe": "Show, recommend or set the stripes of files.",
-        "archive": "Archive results on a second tier, and restore all or parts of them.",
+        "archive": "Archive results on a second tier; restore all or parts of them.",
     },
     "Planning": {
-        "plan": "Say what output costs a run, without and with servers.",
+        "plan": "Predict the cost of output, without and with servers.",
         "reproduce": "Compare the models of `plan` with figures that studies published.",
     },
     "This machine": {
-        "tune": "Measure which methods are best here, and remember.",
+        "tune": "Measure which methods are fastest here; keep or export them.",
         "list": "Show methods, kernels, hints, cases and tables of this build.",
-        "bench": "Measure this machine; compare with other libraries.",
+        "bench": "Benchmark this machine and compare with other libraries.",
         "config": "Print the flags that build a program with this installation.",
     },
 }

@@ -22,7 +22,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 archive = typer.Typer(
     cls=CommandsOnly,
-    help="Keep results on a second tier, and get parts of them back.\n\n"
+    help="Archive results on a second tier; restore all or parts of them.\n\n"
     "Example: tailrace archive add runs/r1 --copies 2",
     rich_markup_mode=None,
     no_args_is_help=True,

@@ -92,7 +92,7 @@ def _renamed(word: str) -> str:
 
 
 bench = typer.Typer(
-    help="Measure this machine; compare with other libraries: tailrace bench fft --points 128",
+    help="Benchmark this machine and compare with other libraries: tailrace bench fft --points 128",
     cls=Benchmarks,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -38,8 +38,8 @@ def exec_(
         typer.Option(
             "--with",
             metavar="NAME",
-            help="A file of settings, or one of blas, collectives, hidden, io, refine, "
-            "remembered, sparse, waiting.",
+            help="Settings file, or one of blas, collectives, hidden, io, refine, remembered, "
+            "sparse, waiting.",
             show_default=False,
         ),
     ] = "",
@@ -58,8 +58,8 @@ def exec_(
     """
     if not what:
         raise TailraceError(
-            "name what to run it with, as in --with waiting: a file of settings, blas, "
-            "collectives, hidden, io, refine, remembered, sparse or waiting",
+            "give --with, e.g. --with waiting: a settings file, blas, collectives, hidden, "
+            "io, refine, remembered, sparse or waiting",
             status=2,
         )
     source = context.get_parameter_source("ranks")

@@ -35,7 +35,7 @@ SHOWN_CHOICES = 8
 
 
 map_ = typer.Typer(
-    help="Choose which rank runs on which node, and write it for launchers.\n\n"
+    help="Choose which rank runs on which node; write files for launchers.\n\n"
     "Example: tailrace map --grid 16x16 --hosts a:64,b:64,c:64,d:64 -o map",
     invoke_without_command=True,
     rich_markup_mode=None,

@@ -44,7 +44,7 @@ def profile(
         typer.Option(metavar="FOLDER", help="Show the records in this folder, without a run."),
     ] = None,
 ) -> None:
-    """Say where an MPI program spends its time, and who waits for whom.
+    """Show where an MPI program spends its time, and which ranks wait.
 
     Example: tailrace profile -n 4 -- ./app input.txt
     """

@@ -114,7 +114,7 @@ def test_records() -> None:
     assert (
         from_records({"SCHILY.acl.access": text.replace(",", "\n") + "\n"})[ACCESS] == given[ACCESS]
     )
-    with pytest.raises(ValueError, match="no entry"):
+    with pytest.raises(ValueError, match="is not an entry"):
         from_records({"SCHILY.acl.access": "owner::rwx"})
 
 

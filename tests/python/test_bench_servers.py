@@ -168,7 +168,9 @@ def test_a_slow_disk_that_cannot_be_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    with pytest.raises(TailraceError, match=r"(needs root|must be a number).*--throttle cannot"):
+    with pytest.raises(
+        TailraceError, match=r"(needs root|must be a number).*--throttle is not possible"
+    ):
         slow_disk.mount(tmp_path / "disk", "fast", 10**6)
 
 

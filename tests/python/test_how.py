@@ -122,6 +122,13 @@ PAGE_COMMANDS = {
         "tailrace verify r/fields/abc_000005.h5",
         "tailrace verify -n 2 r/fields/*.h5",
     ],
+    "hide_hdf5.md": [
+        "printf 'from mpi4py import MPI\\n"
+        'file = MPI.File.Open(MPI.COMM_WORLD, "u", MPI.MODE_RDWR | MPI.MODE_CREATE)\\n'
+        'file.Write_at_all(4 * MPI.COMM_WORLD.rank, b"data")\\nfile.Close()\\n\' > write.py',
+        "tailrace exec --with hidden -n 2 -- python write.py",
+        'test "$(cat u)" = datadata',
+    ],
     "servers_slurm.md": [
         "tailrace plan --ranks 1k --bytes 64M --step-s 1 --writer 1G --file-system 100G",
     ],

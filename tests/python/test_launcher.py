@@ -119,7 +119,7 @@ def test_the_shell_of_a_step_starts_ranks_once(
         find_launcher(4, 1, env | shell | {"SLURM_PROCID": "1"})
     assert ended.value.code == 0
     # A step that the shell has started inherits the variable of its terminal.
-    with pytest.raises(TailraceError, match="has started this command 4 times"):
+    with pytest.raises(TailraceError, match="started this command 4 times"):
         find_launcher(4, 1, env | shell)
 
 

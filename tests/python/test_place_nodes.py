@@ -48,7 +48,7 @@ def test_a_given_list_is_scored(tmp_path: Path) -> None:
     assert found["given"]["nodes"] == [0, 2, 8, 10]
     first = next(iter(found.values()))
     assert best.read_text().split() == [str(node) for node in first["nodes"]]
-    for text, message in (("0 99", "has '99'"), ("1 1", "twice"), ("a", "has 'a'")):
+    for text, message in (("0 99", "contains '99'"), ("1 1", "twice"), ("a", "contains 'a'")):
         given.write_text(text)
         with pytest.raises(TailraceError, match=message):
             nodes("--machine", "torus:4x4,bw=1", "--given", str(given))

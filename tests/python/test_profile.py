@@ -208,7 +208,7 @@ def test_large_jobs_have_a_matrix_of_nodes(tmp_path: Path, monkeypatch: pytest.M
     assert render_profile(large, "page").count("data:image/png;base64,") == 1
     path = tmp_path / "profile.json"
     path.write_text(json.dumps(large))
-    with pytest.raises(TailraceError, match="kept between nodes"):
+    with pytest.raises(TailraceError, match="is between nodes only"):
         read_traffic(path)
 
 

@@ -173,7 +173,7 @@ def test_rules_change_between_two_sizes_and_hold_for_the_last_machine(tmp_path: 
     rules, machine = collect(memory.read(path), "openmpi")
     assert rules == {"alltoall": {3: [Rule(0, 3, "bruck"), Rule(81, 2, "pairwise")]}}
     assert machine["mpi"] == "Open MPI v4.1.4, package: Debian"
-    with pytest.raises(TailraceError, match="nothing has been measured"):
+    with pytest.raises(TailraceError, match="there are no measurements"):
         collect([], "openmpi")
 
 

@@ -30,7 +30,7 @@ int tailrace_comm_num_ranks(const tailrace_comm* comm, int* num_ranks);
 /* The duplicate itself, for MPI calls; destroying the handle frees it. Local. */
 int tailrace_comm_mpi(const tailrace_comm* comm, MPI_Comm* raw);
 int tailrace_comm_mpi_fortran(const tailrace_comm* comm, tailrace_fint* raw);
-/* Collective where this is the last use of the communicator. */
+/* Collective if this is the last use of the communicator. */
 int tailrace_comm_destroy(tailrace_comm** comm);
 
 /* Chooses a grid of `grid[0]` x `grid[1]` ranks for transposes of a 3D array (`extents`, items of
