@@ -85,6 +85,13 @@ def wait_until(condition: Any, seconds: float, what: str) -> None:
         time.sleep(0.02)
 
 
+# What may not be permitted, or not be in the kernel: mounts, a bridge, links between namespaces.
+PROBE = (
+    "mount -t tmpfs none /mnt && PATH=$PATH:/usr/sbin:/sbin && "
+    "ip link add name bridge0 type bridge && ip link add name link0 type veth peer name link1"
+)
+
+
 def missing() -> str:
     """Return why a cluster cannot be made here; "" if it can."""
     if os.geteuid() != 0:
@@ -95,7 +102,7 @@ def missing() -> str:
     if absent:
         return f"{' '.join(absent)} not found (tools/setup --cluster installs Slurm on Debian)"
     done = subprocess.run(
-        ["unshare", *NAMESPACES, "--fork", "mount", "-t", "tmpfs", "none", "/mnt"],
+        ["unshare", *NAMESPACES, "--fork", "sh", "-c", PROBE],
         capture_output=True,
         text=True,
         check=False,
