@@ -2,7 +2,8 @@
 // A random program of parallel HDF5: hidden_hdf5 FOLDER SEED FILES HOW. Its files depend on the
 // number of ranks and the arguments alone, so those of a run with hidden writes must equal those of
 // a run without. HOW: `once`, each file is made once; `twice`, it is then replaced by one of
-// another content (H5F_ACC_TRUNC); `changed`, the same, and some are opened again and added to.
+// another content (H5F_ACC_TRUNC); `changed`, the same, and some are opened again and added to, and
+// some are flushed, after which the name shows what there is of the new file.
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -82,7 +83,7 @@ static void add_attribute(hid_t dataset, int value) {
 }
 
 // Opens, or makes, a file; adds datasets; writes some twice; reads those of the neighbour.
-static void use(const char* path, int is_new, int first, int turn) {
+static void use(const char* path, int is_new, int first, int turn, int may_flush) {
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
   if (below(2) == 0) H5Pset_coll_metadata_write(access, 1);
@@ -104,7 +105,7 @@ static void use(const char* path, int is_new, int first, int turn) {
       }
     }
     add_attribute(dataset, i);
-    if (below(4) == 0) H5Fflush(file, H5F_SCOPE_GLOBAL);
+    if (below(4) == 0 && may_flush) H5Fflush(file, H5F_SCOPE_GLOBAL);
     H5Dclose(dataset);
   }
   H5Pclose(access);
@@ -123,8 +124,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < files; ++i) {
       char path[4096];
       snprintf(path, sizeof path, "%s/file%d.h5", argv[1], i);
-      use(path, 1, 0, turn);
-      if (below(2) && changes) use(path, 0, 100, turn + 3);
+      use(path, 1, 0, turn, changes);
+      if (below(2) && changes) use(path, 0, 100, turn + 3, 1);
       if (rank == 0) printf("file %d\n", i);
       fflush(stdout);
     }
