@@ -137,7 +137,7 @@ class Functions:
     def name_at(self, offset: int) -> str:
         """Return the symbol of the function that an address lies in; "" if there is none.
 
-        A function without a size goes on to the next one of its section.
+        A function without a size extends to the next one in its section.
         """
         values = self._symbols["value"]
         last = int(np.searchsorted(values, offset, "right"))

@@ -148,7 +148,7 @@ class Cluster:
         timeout: float | None = 300,
         **environment: str,
     ) -> "subprocess.CompletedProcess[str]":
-        """Run a program with so many ranks on each node, which the nodes' order numbers."""
+        """Run a program with ranks on each node as `hosts` says, numbered in its order."""
         names = [node for node, ranks in hosts.items() for _ in range(ranks)]
         with tempfile.NamedTemporaryFile("w", dir=self.outside(self.shared)) as file:
             file.write("\n".join(names) + "\n")

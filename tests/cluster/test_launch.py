@@ -80,7 +80,7 @@ def checkpoints_of(slurm: Cluster, run: str) -> list[int]:
 
 
 def wait_for_steps(slurm: Cluster, job: str, run: str, steps: int) -> None:
-    """Wait until a running job has done so many steps."""
+    """Wait until a running job has taken the given number of steps."""
 
     def done() -> bool:
         assert slurm.job(job)["JobState"] in ("PENDING", "RUNNING"), log_of(slurm, job)

@@ -2,7 +2,7 @@
 // Writes of one open file that a thread of this rank makes behind the computation, and how the file
 // ends (TAILRACE_IO=hidden).
 //
-// With TAILRACE_IO_CLOSE=later a file that is made anew is written under a temporary name. Each
+// With TAILRACE_IO_CLOSE=later a new file is written under a temporary name. Each
 // rank's thread marks on the board that its part is written; the one that finds all parts there
 // gives the file its name. So this needs no MPI, and ranks may compute meanwhile.
 #pragma once

@@ -318,7 +318,7 @@ def sampled(ranks: int, folder: Path, bin_dir: str, command: list[str]) -> tuple
 
 
 def require_shares(found: Any, wanted: dict[str, float], done: Result) -> None:
-    """Require shares within four deviations of those of so many samples."""
+    """Require shares within four standard deviations of what the number of samples allows."""
     shares: Counter[str] = Counter()
     for one in found["routines"]:
         shares[one["function"]] += one["share"]
