@@ -59,7 +59,20 @@ def _srun(path: str, request: Request, env: Mapping[str, str]) -> Launch:
     prefix = [path, f"--ntasks={request.ranks}", f"--cpus-per-task={request.threads}"]
     if "SLURM_STEP_ID" in env:  # the step of this shell holds the processors of the job
         prefix.append("--overlap")
-    return _named_step(Launch("srun", prefix))
+    return _named_step(Launch("srun", prefix, _true_barrier(path, env)))
+
+
+def _true_barrier(path: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Return what makes PMIx's barrier in MPI_Init span all nodes in an old Slurm.
+
+    Before 23.02 (commit 3e6cb61612) the daemon of a job step takes TreeWidth for 0, so that in the
+    barrier by a tree each node waits for itself alone. A rank that is late is then killed by the
+    first message that reaches it inside MPI_Init.
+    """
+    version = re.search(r"(\d+)\.(\d+)", _version_text(path))
+    if "SLURM_PMIX_FENCE" in env or not version or (int(version[1]), int(version[2])) >= (23, 2):
+        return {}
+    return {"SLURM_PMIX_FENCE": "ring"}
 
 
 def _named_step(launch: Launch) -> Launch:

@@ -200,6 +200,8 @@ def start_all(folder: Path, options: dict[str, Any]) -> None:
     key.write_bytes(os.urandom(128))
     conf = SLURM.format(folder=folder, **options)
     (folder / "etc/slurm.conf").write_text(conf + "\n".join(options["conf"]) + "\n")
+    # Slurm 22.05: the barrier by a tree ends on each node alone (tailrace/launch/launcher.py).
+    (folder / "etc/mpi.conf").write_text("PMIxCollFence=ring\n")
     call("ip", "link", "set", "lo", "up")
     call("ip", "link", "add", "br0", "type", "bridge", "stp_state", "0", "forward_delay", "0")
     call("ip", "link", "set", "br0", "up")

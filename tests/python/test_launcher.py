@@ -39,6 +39,20 @@ def test_srun_inside_a_slurm_job(tmp_path: Path) -> None:
     assert find_launcher(4, 2, env).kind == "Open MPI"  # not in a job
 
 
+@pytest.mark.parametrize(
+    ("version", "fence"),
+    [("slurm-wlm 22.05.8", "ring"), ("slurm 21.08.8-2", "ring"), ("slurm 23.02.0", ""),
+     ("slurm-wlm 24.11.5", "")],
+)  # fmt: skip
+def test_the_barrier_of_an_old_slurm_spans_all_nodes(
+    tmp_path: Path, version: str, fence: str
+) -> None:
+    env = machine(tmp_path, srun=version) | {"SLURM_JOB_ID": "7"}
+    assert find_launcher(4, 1, env).environment.get("SLURM_PMIX_FENCE", "") == fence
+    own = find_launcher(4, 1, env | {"SLURM_PMIX_FENCE": "tree"}).environment
+    assert "SLURM_PMIX_FENCE" not in own
+
+
 def test_open_mpi_as_root_and_with_more_ranks_than_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
