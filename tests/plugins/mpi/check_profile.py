@@ -125,6 +125,15 @@ def check_clocks(folder: Path, bin_dir: str, program: str) -> None:
         sys.exit(f"notes: {found['notes']}")
 
 
+def is_seen(seen_s: float, own_s: float) -> bool:
+    """Tell whether a profile shows waiting where a program measured it itself.
+
+    How long it waited is the machine's affair: on a busy one, the rank that is meant to wait may
+    come late to each call, and then there is none.
+    """
+    return seen_s > 0.0 or own_s < 0.05
+
+
 def check_late(folder: Path, bin_dir: str, program: str, *arguments: str) -> Any:
     """The waiting found is what the program measured itself, on the same ranks and lines."""
     done, found = profile(3, folder, bin_dir, [program, *arguments])
@@ -162,7 +171,7 @@ def check_late(folder: Path, bin_dir: str, program: str, *arguments: str) -> Any
     seen = sum(call["wait_s"] for call in found["calls"] if call["name"] in epochs)
     own = sum(in_calls[6:8])
     near = abs(seen - own) < 0.2 * own + 0.1
-    is_done = seen > 0.0 or arguments
+    is_done = is_seen(seen, own) or arguments
     require(near and is_done, f"epochs waited {own} s, not {seen} s", done)
     waited_at = dict(zip(marks.items(), in_calls, strict=False))
     if arguments:
@@ -179,8 +188,8 @@ def check_late(folder: Path, bin_dir: str, program: str, *arguments: str) -> Any
         require(len(here) >= 1, f"{name} is at {places}, not at {line}", done)
         waited_s = sum(call["wait_s"] for call in here)
         near = abs(waited_s - own) < 0.2 * own + 0.1
-        is_seen = waited_s > 0.0 or (name, mark) in back
-        require(near and is_seen, f"{name} at {line} waited {own} s, not {waited_s} s", done)
+        found_it = is_seen(waited_s, own) or (name, mark) in back
+        require(near and found_it, f"{name} at {line} waited {own} s, not {waited_s} s", done)
     return found
 
 
@@ -196,8 +205,8 @@ def check_waits(found: Any, done: Any, file: str, marks: list[tuple[str, str]]) 
         here = [call for call in calls if call["where"].startswith(f"{file}:{at} ")]
         seen = sum(call["wait_s"] for call in here)
         near = abs(seen - own) < 0.2 * own + 0.05
-        # How long is the machine's affair: a receiver without a core comes late itself.
-        require(near and seen > 0.0, f"{name} at {file}:{at} waited {own} s, not {seen} s", done)
+        found_it = is_seen(seen, own)
+        require(near and found_it, f"{name} at {file}:{at} waited {own} s, not {seen} s", done)
 
 
 def check_threads(folder: Path, bin_dir: str, program: str) -> None:
