@@ -29,7 +29,8 @@ struct Divisors {
 };
 
 /// Writes x, without gaps, to the caller's B.
-void write_answer(const DistributedSystem& system, const std::vector<double>& x, double* b) {
+template <class S>
+void write_answer(const DistributedSystem<S>& system, const std::vector<S>& x, S* b) {
   const int columns = system.b.columns.count();
   for (int j = 0; j < columns; ++j) {
     std::copy_n(x.data() + static_cast<std::ptrdiff_t>(j) * system.b.dense_ld(),
@@ -39,24 +40,25 @@ void write_answer(const DistributedSystem& system, const std::vector<double>& x,
 
 }  // namespace
 
-struct DistributedLowFactors::Impl {
+template <class S>
+struct DistributedLowFactors<S>::Impl {
   char triangle;
   BlockCyclic cyclic;
   int lda;  ///< of the array that the factors were written to
-  DistributedFactors factors;
-  std::unique_ptr<double[]> matrix;  ///< without gaps
+  DistributedFactors<S> factors;
+  std::unique_ptr<S[]> matrix;  ///< without gaps
   DistributedNorms norms{};
   // Of the next solve:
-  DistributedSystem system{};
-  std::unique_ptr<DistributedWork> work{};
+  DistributedSystem<S> system{};
+  std::unique_ptr<DistributedWork<S>> work{};
 
   int n() const { return cyclic.rows.extent; }
   RowRange rows(int column) const { return rows_read(cyclic, triangle, column); }
   /// An item of the factors of scale * A.
-  double item(int i, int j) const {
+  S item(int i, int j) const {
     const auto at = static_cast<std::size_t>(i) +
                     static_cast<std::size_t>(j) * static_cast<std::size_t>(cyclic.dense_ld());
-    return static_cast<double>(factors.values[at]);
+    return widened(factors.values[at]);
   }
 };
 
@@ -65,14 +67,17 @@ std::array<int, 2> local_extents(const int* descriptor, int rows, int columns) {
   return {cyclic.rows.count(), cyclic.columns.count()};
 }
 
-DistributedLowFactors::DistributedLowFactors(char triangle, int n, const int* descriptor) {
+template <class S>
+DistributedLowFactors<S>::DistributedLowFactors(char triangle, int n, const int* descriptor) {
   const auto cyclic = block_cyclic_of(descriptor, n, n);
-  impl_.reset(new Impl{triangle, cyclic, descriptor[8], DistributedFactors(cyclic, triangle),
-                       std::make_unique_for_overwrite<double[]>(cyclic.num_items())});
+  impl_.reset(new Impl{triangle, cyclic, descriptor[8], DistributedFactors<S>(cyclic, triangle),
+                       std::make_unique_for_overwrite<S[]>(cyclic.num_items())});
 }
-DistributedLowFactors::~DistributedLowFactors() = default;
+template <class S>
+DistributedLowFactors<S>::~DistributedLowFactors() = default;
 
-void DistributedLowFactors::prepare(const int* a, int nrhs, const int* b) {
+template <class S>
+void DistributedLowFactors<S>::prepare(const int* a, int nrhs, const int* b) {
   const int n = impl_->n();
   impl_->system = {impl_->triangle,
                    block_cyclic_of(a, n, n),
@@ -81,10 +86,11 @@ void DistributedLowFactors::prepare(const int* a, int nrhs, const int* b) {
                    a[8],
                    nullptr,
                    b[8]};
-  impl_->work = std::make_unique<DistributedWork>(impl_->system);
+  impl_->work = std::make_unique<DistributedWork<S>>(impl_->system);
 }
 
-Certificate DistributedLowFactors::solve(const double* a, double* b, int max_steps) {
+template <class S>
+Certificate DistributedLowFactors<S>::solve(const S* a, S* b, int max_steps) {
   const auto work = std::move(impl_->work);
   auto& system = impl_->system;
   system.a_items = a;
@@ -99,12 +105,13 @@ Certificate DistributedLowFactors::solve(const double* a, double* b, int max_ste
   return certificate;
 }
 
-void DistributedLowFactors::exchange(double* a, int* pivots) {
+template <class S>
+void DistributedLowFactors<S>::exchange(S* a, int* pivots) {
   const auto& cyclic = impl_->cyclic;
   const auto ld = static_cast<std::ptrdiff_t>(cyclic.dense_ld());
   for (int j = 0; j < cyclic.columns.count(); ++j) {
     const auto rows = impl_->rows(j);
-    double* const column = a + static_cast<std::ptrdiff_t>(j) * impl_->lda;
+    S* const column = a + static_cast<std::ptrdiff_t>(j) * impl_->lda;
     std::copy(column + rows.first, column + rows.end, impl_->matrix.get() + rows.first + j * ld);
     const Divisors divisors(cyclic, impl_->triangle, impl_->factors.scale, j);
     for (int i = rows.first; i < rows.end; ++i) column[i] = impl_->item(i, j) / divisors.of(i);
@@ -112,7 +119,8 @@ void DistributedLowFactors::exchange(double* a, int* pivots) {
   std::ranges::copy(this->pivots(), pivots);
 }
 
-bool DistributedLowFactors::solve_again(double* b, int max_steps) {
+template <class S>
+bool DistributedLowFactors<S>::solve_again(S* b, int max_steps) {
   const auto work = std::move(impl_->work);
   auto& system = impl_->system;
   system.a_items = impl_->matrix.get();
@@ -124,37 +132,48 @@ bool DistributedLowFactors::solve_again(double* b, int max_steps) {
   return true;
 }
 
-void DistributedLowFactors::write_matrix(double* a, int lda) const {
+template <class S>
+void DistributedLowFactors<S>::write_matrix(S* a, int lda) const {
   const auto ld = static_cast<std::ptrdiff_t>(impl_->cyclic.dense_ld());
   for (int j = 0; j < num_columns(); ++j) {
     const auto rows = impl_->rows(j);
-    const double* const from = impl_->matrix.get() + j * ld;
+    const S* const from = impl_->matrix.get() + j * ld;
     std::copy(from + rows.first, from + rows.end,
               a + rows.first + static_cast<std::ptrdiff_t>(j) * lda);
   }
 }
 
-bool DistributedLowFactors::has_shape(char triangle, int n, const int* descriptor) const {
+template <class S>
+bool DistributedLowFactors<S>::has_shape(char triangle, int n, const int* descriptor) const {
   const auto cyclic = block_cyclic_of(descriptor, n, n);
   return triangle == impl_->triangle && same_places(cyclic.rows, impl_->cyclic.rows) &&
          same_places(cyclic.columns, impl_->cyclic.columns);
 }
 
-int DistributedLowFactors::num_columns() const { return impl_->cyclic.columns.count(); }
+template <class S>
+int DistributedLowFactors<S>::num_columns() const {
+  return impl_->cyclic.columns.count();
+}
 
-std::array<int, 2> DistributedLowFactors::rows(int column) const {
+template <class S>
+std::array<int, 2> DistributedLowFactors<S>::rows(int column) const {
   const auto range = impl_->rows(column);
   return {range.first, range.end};
 }
 
-double DistributedLowFactors::item(int row, int column) const {
+template <class S>
+S DistributedLowFactors<S>::item(int row, int column) const {
   const Divisors divisors(impl_->cyclic, impl_->triangle, impl_->factors.scale, column);
   return impl_->item(row, column) / divisors.of(row);
 }
 
-std::span<const int> DistributedLowFactors::pivots() const {
+template <class S>
+std::span<const int> DistributedLowFactors<S>::pivots() const {
   const std::span<const int> all(impl_->factors.pivots);
   return all.first(all.empty() ? 0 : static_cast<std::size_t>(impl_->cyclic.rows.count()));
 }
+
+template class DistributedLowFactors<double>;
+template class DistributedLowFactors<Complex>;
 
 }  // namespace tailrace::dense

@@ -251,7 +251,7 @@ bool LeastSquares::start() {
   std::fill(given.begin(), given.end(), 0.0);
   const auto& in = squares ? tall : low;
   const auto size = [&](std::size_t k, std::size_t in_b) {
-    return size_of(b_items[in_b]) * (squares ? 1 : x_scales[k]);
+    return size_or_infinity(b_items[in_b]) * (squares ? 1 : x_scales[k]);
   };
   for_each(in, ldb, [&](std::size_t k, std::size_t in_b, std::size_t column) {
     given[column] = std::max(given[column], size(k, in_b));
@@ -300,7 +300,7 @@ void LeastSquares::measure() {
         (squares ? 0x1p-20 * all * scaled_norm : given[column]) + scaled_norm * size_of_r;
     for (const auto& [left, terms] :
          {std::pair{sum(of_first, column), all}, {sum(of_second, column), other}}) {
-      if (left != 0) error = std::max(error, size_of(left / terms));
+      if (left != 0) error = std::max(error, size_or_infinity(left / terms));
     }
   }
 }

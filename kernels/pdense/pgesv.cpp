@@ -76,8 +76,8 @@ struct Blocks {
 /// A, B, and what it takes to solve them.
 struct Work {
   Blocks a, b;
-  DistributedSystem system;
-  DistributedWork work;
+  DistributedSystem<double> system;
+  DistributedWork<double> work;
 
   Work(const Extents& extents, const PgesvOptions& options, int context, int rank)
       : a({extents[0], extents[0]}, options, context, rank),
@@ -179,7 +179,7 @@ Certificate pgesv(const Comm& comm, const Layout& a_layout, std::span<const doub
   const Grid grid(comm.raw(), options.grid);
   const bool may_be_low = options.lowest <= Rung::fp32;
   std::optional<Work> made;
-  std::optional<DistributedFactors> factors;
+  std::optional<DistributedFactors<double>> factors;
   run_agreed(comm.raw(), [&] {
     try {
       made.emplace(Extents{extents[0], extents[1]}, options, grid.context(), comm.rank());

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // x += M^-1 (b - A x) with M = psgetrf's or pspotrf's factors of a copy, residuals by pdgemm or
-// pdsymm in double precision (Higham, Accuracy and Stability, chapter 12). Everything between is
-// local to blocks, and one reduction a step.
+// pdsymm in double precision (Higham, Accuracy and Stability, chapter 12); pcgetrf, pcpotrf, pzgemm
+// and pzhemm for complex items. Everything between is local to blocks, and one reduction a step.
 #include "pdense/refine.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace tailrace::dense {
@@ -22,32 +23,36 @@ constexpr double largest_part = 1e-3;     // of b, that an answer leaves: more w
 constexpr int minus = -1;
 
 /// Sizes of r's, x's and B's columns, then the error of the worst.
-double error_of(const DistributedSystem& s, const DistributedNorms& norms,
-                const std::vector<double>& x, DistributedWork& work) {
+template <class S>
+double error_of(const DistributedSystem<S>& s, const DistributedNorms& norms,
+                const std::vector<S>& x, DistributedWork<S>& work) {
   const auto nrhs = static_cast<std::size_t>(s.nrhs());
   auto& sizes = work.sizes;
   std::fill(sizes.begin(), sizes.end(), 0.0);
   for_each(s.b, s.ldb, [&](std::size_t k, std::size_t in_b, std::size_t column) {
-    sizes[column] = std::max(sizes[column], size_of(work.r[k]));
-    sizes[nrhs + column] = std::max(sizes[nrhs + column], size_of(x[k]));
-    sizes[2 * nrhs + column] = std::max(sizes[2 * nrhs + column], size_of(s.b_items[in_b]));
+    sizes[column] = std::max(sizes[column], size_or_infinity(work.r[k]));
+    sizes[nrhs + column] = std::max(sizes[nrhs + column], size_or_infinity(x[k]));
+    sizes[2 * nrhs + column] =
+        std::max(sizes[2 * nrhs + column], size_or_infinity(s.b_items[in_b]));
   });
   largest_of_grid(s.a.context, sizes.data(), sizes.size());
   double worst = 0;
   for (std::size_t c = 0; c < nrhs; ++c) {
     if (sizes[c] == 0) continue;
     const double error = sizes[c] / (norms.infinity * sizes[nrhs + c] + sizes[2 * nrhs + c]);
-    worst = std::max(worst, size_of(error));
+    worst = std::max(worst, size_or_infinity(error));
   }
   return worst;
 }
 
 /// x += A^-1 r, each column of r scaled to a largest item of 1.
-bool correct(const DistributedSystem& s, const DistributedFactors& factors, DistributedWork& work) {
+template <class S>
+bool correct(const DistributedSystem<S>& s, const DistributedFactors<S>& factors,
+             DistributedWork<S>& work) {
   const auto size = [&](std::size_t c) { return work.sizes[c] == 0 ? 1 : work.sizes[c]; };
   const int ld = s.b.dense_ld();
   for_each(s.b, ld, [&](std::size_t k, std::size_t, std::size_t c) {
-    work.low[k] = static_cast<float>(work.r[k] / size(c));
+    work.low[k] = narrowed(work.r[k] / size(c));
   });
   const int n = s.n();
   const int nrhs = s.nrhs();
@@ -55,21 +60,23 @@ bool correct(const DistributedSystem& s, const DistributedFactors& factors, Dist
   const auto b = s.b.descriptor(ld);
   int info = 0;
   if (s.definite()) {
-    pspotrs_(&s.triangle, &n, &nrhs, factors.values.data(), &one, &one, a.data(), work.low.data(),
-             &one, &one, b.data(), &info, 1);
+    Scalapack<Low<S>>::potrs(&s.triangle, &n, &nrhs, factors.values.data(), &one, &one, a.data(),
+                             work.low.data(), &one, &one, b.data(), &info, 1);
   } else {
-    psgetrs_("N", &n, &nrhs, factors.values.data(), &one, &one, a.data(), factors.pivots.data(),
-             work.low.data(), &one, &one, b.data(), &info, 1);
+    Scalapack<Low<S>>::getrs("N", &n, &nrhs, factors.values.data(), &one, &one, a.data(),
+                             factors.pivots.data(), work.low.data(), &one, &one, b.data(), &info,
+                             1);
   }
   for_each(s.b, ld, [&](std::size_t k, std::size_t, std::size_t c) {
-    work.x[k] += static_cast<double>(work.low[k]) * size(c) * factors.scale;
+    work.x[k] += widened(work.low[k]) * size(c) * factors.scale;
   });
   return info == 0;
 }
 
 /// Whether what is left of each column is small beside B's; of a singular matrix errors may be
 /// small by the size of x alone.
-bool reaches(const DistributedSystem& s, const DistributedWork& work) {
+template <class S>
+bool reaches(const DistributedSystem<S>& s, const DistributedWork<S>& work) {
   const auto nrhs = static_cast<std::size_t>(s.nrhs());
   for (std::size_t c = 0; c < nrhs; ++c) {
     if (work.sizes[c] > largest_part * work.sizes[2 * nrhs + c]) return false;
@@ -78,8 +85,9 @@ bool reaches(const DistributedSystem& s, const DistributedWork& work) {
 }
 
 /// 1 / (|A| |x| / |b|) of the worst column, from the sizes of columns.
-double condition_shown(const DistributedSystem& s, const DistributedNorms& norms,
-                       const DistributedWork& work) {
+template <class S>
+double condition_shown(const DistributedSystem<S>& s, const DistributedNorms& norms,
+                       const DistributedWork<S>& work) {
   const auto nrhs = static_cast<std::size_t>(s.nrhs());
   double worst = 1;
   for (std::size_t c = 0; c < nrhs; ++c) {
@@ -116,12 +124,14 @@ bool DistributedNorms::usable() const {
   return std::isfinite(largest) && std::isfinite(infinity) && infinity > 0;
 }
 
-DistributedFactors::DistributedFactors(const BlockCyclic& a, char triangle) {
+template <class S>
+DistributedFactors<S>::DistributedFactors(const BlockCyclic& a, char triangle) {
   values.resize(std::max<std::size_t>(1, a.num_items()));
   if (triangle == 'A') pivots.resize(static_cast<std::size_t>(a.rows.count() + a.rows.block));
 }
 
-DistributedWork::DistributedWork(const DistributedSystem& system) {
+template <class S>
+DistributedWork<S>::DistributedWork(const DistributedSystem<S>& system) {
   const auto items = std::max<std::size_t>(1, system.b.num_items());
   x.resize(items);
   r.resize(items);
@@ -132,7 +142,8 @@ DistributedWork::DistributedWork(const DistributedSystem& system) {
   sums.resize((system.definite() ? 1U : 2U) * static_cast<std::size_t>(system.n()));
 }
 
-DistributedNorms norms_of(const DistributedSystem& s, DistributedWork& work) {
+template <class S>
+DistributedNorms norms_of(const DistributedSystem<S>& s, DistributedWork<S>& work) {
   auto& sums = work.sums;
   auto& own = work.own;
   std::fill(sums.begin(), sums.end(), 0.0);
@@ -140,21 +151,22 @@ DistributedNorms norms_of(const DistributedSystem& s, DistributedWork& work) {
   DistributedNorms norms;
   const int columns = s.a.columns.count();
   for (int j = 0; j < columns; ++j) {
-    const double* const column = s.a_items + static_cast<std::ptrdiff_t>(j) * s.lda;
+    const S* const column = s.a_items + static_cast<std::ptrdiff_t>(j) * s.lda;
     const int at = s.a.columns.global(j);
     const auto range = rows_read(s.a, s.triangle, j);
+    // An item of a triangle stands for two, that of the diagonal for one.
+    int diagonal = s.definite() ? s.a.rows.count_before(at) : -1;
+    if (diagonal == s.a.rows.count_before(at + 1)) diagonal = -1;
     double sum = 0;
     double largest = 0;
 #pragma omp simd reduction(+ : sum) reduction(max : largest)
     for (int i = range.first; i < range.end; ++i) {
-      const double size = std::abs(column[i]);
+      const double size = modulus(i == diagonal ? real_part(column[i]) : column[i]);
       own[static_cast<std::size_t>(i)] += size;
       sum += size;
       largest = std::max(largest, size);
     }
-    // An item of a triangle stands for two, that of the diagonal for one.
-    const int diagonal = s.a.rows.count_before(at);
-    if (s.definite() && s.a.rows.count_before(at + 1) > diagonal) sum -= std::abs(column[diagonal]);
+    if (diagonal >= 0) sum -= modulus(real_part(column[diagonal]));
     sums[static_cast<std::size_t>(s.definite() ? at : s.n() + at)] += sum;
     norms.largest = std::max(norms.largest, largest);
   }
@@ -164,7 +176,7 @@ DistributedNorms norms_of(const DistributedSystem& s, DistributedWork& work) {
   double total = 0;  // NaN vanishes in a maximum, not in a sum
   for (const double sum : sums) total += sum;
   for_each(s.b, s.ldb, [&](std::size_t, std::size_t k, std::size_t) {
-    if (!std::isfinite(s.b_items[k])) total = HUGE_VAL;
+    if (!is_finite(s.b_items[k])) total = HUGE_VAL;
   });
   if (!std::isfinite(total)) norms.largest = HUGE_VAL;
   const int length = static_cast<int>(sums.size());
@@ -175,58 +187,68 @@ DistributedNorms norms_of(const DistributedSystem& s, DistributedWork& work) {
   // Sums may differ from rank to rank by their order.
   std::array agreed{norms.infinity, norms.one, norms.largest};
   largest_of_grid(s.a.context, agreed.data(), agreed.size());
+  if constexpr (!std::is_same_v<S, double>) {  // `modulus` squares
+    if (!(1e-140 < agreed[2] && agreed[2] < 1e140)) agreed[2] = HUGE_VAL;
+  }
   return {agreed[0], agreed[1], agreed[2]};
 }
 
-bool factor(const DistributedSystem& s, const DistributedNorms& norms,
-            DistributedFactors& factors) {
+template <class S>
+bool factor(const DistributedSystem<S>& s, const DistributedNorms& norms,
+            DistributedFactors<S>& factors) {
   factors.scale = std::ldexp(1.0, -std::ilogb(norms.largest));
   const int ld = s.a.dense_ld();
   const int columns = s.a.columns.count();
   for (int j = 0; j < columns; ++j) {
-    const double* const from = s.a_items + static_cast<std::ptrdiff_t>(j) * s.lda;
-    float* const to = factors.values.data() + static_cast<std::ptrdiff_t>(j) * ld;
+    const S* const from = s.a_items + static_cast<std::ptrdiff_t>(j) * s.lda;
+    Low<S>* const to = factors.values.data() + static_cast<std::ptrdiff_t>(j) * ld;
     const auto range = rows_read(s.a, s.triangle, j);
     for (int i = range.first; i < range.end; ++i) {
-      to[i] = static_cast<float>(from[i] * factors.scale);
+      to[i] = narrowed(from[i] * factors.scale);
     }
   }
   const int n = s.n();
   const auto desc = s.a.descriptor(ld);
   int info = 0;
   if (s.definite()) {
-    pspotrf_(&s.triangle, &n, factors.values.data(), &one, &one, desc.data(), &info, 1);
+    Scalapack<Low<S>>::potrf(&s.triangle, &n, factors.values.data(), &one, &one, desc.data(), &info,
+                             1);
   } else {
-    psgetrf_(&n, &n, factors.values.data(), &one, &one, desc.data(), factors.pivots.data(), &info);
+    Scalapack<Low<S>>::getrf(&n, &n, factors.values.data(), &one, &one, desc.data(),
+                             factors.pivots.data(), &info);
   }
   double failed = info == 0 ? 0 : 1;
   largest_of_grid(s.a.context, &failed, 1);
   return failed == 0;
 }
 
-double backward_error(const DistributedSystem& s, const DistributedNorms& norms,
-                      const std::vector<double>& x, DistributedWork& work) {
+template <class S>
+double backward_error(const DistributedSystem<S>& s, const DistributedNorms& norms,
+                      const std::vector<S>& x, DistributedWork<S>& work) {
   const int n = s.n();
   const int nrhs = s.nrhs();
-  const double negative = -1;
-  const double positive = 1;
+  const S negative = -1;
+  const S positive = 1;
   const auto a = s.a.descriptor(s.lda);
   const auto b = s.b.descriptor(s.b.dense_ld());
   for_each(s.b, s.ldb,
            [&](std::size_t k, std::size_t in_b, std::size_t) { work.r[k] = s.b_items[in_b]; });
   if (s.definite()) {
-    pdsymm_("L", &s.triangle, &n, &nrhs, &negative, s.a_items, &one, &one, a.data(), x.data(), &one,
-            &one, b.data(), &positive, work.r.data(), &one, &one, b.data(), 1, 1);
+    Scalapack<S>::hemm("L", &s.triangle, &n, &nrhs, &negative, s.a_items, &one, &one, a.data(),
+                       x.data(), &one, &one, b.data(), &positive, work.r.data(), &one, &one,
+                       b.data(), 1, 1);
   } else {
-    pdgemm_("N", "N", &n, &nrhs, &n, &negative, s.a_items, &one, &one, a.data(), x.data(), &one,
-            &one, b.data(), &positive, work.r.data(), &one, &one, b.data(), 1, 1);
+    Scalapack<S>::gemm("N", "N", &n, &nrhs, &n, &negative, s.a_items, &one, &one, a.data(),
+                       x.data(), &one, &one, b.data(), &positive, work.r.data(), &one, &one,
+                       b.data(), 1, 1);
   }
   return error_of(s, norms, x, work);
 }
 
-DistributedRefinement refine(const DistributedSystem& s, const DistributedNorms& norms,
-                             const DistributedFactors& factors, int max_steps,
-                             DistributedWork& work) {
+template <class S>
+DistributedRefinement refine(const DistributedSystem<S>& s, const DistributedNorms& norms,
+                             const DistributedFactors<S>& factors, int max_steps,
+                             DistributedWork<S>& work) {
   std::fill(work.x.begin(), work.x.end(), 0.0);
   for_each(s.b, s.ldb,
            [&](std::size_t k, std::size_t in_b, std::size_t) { work.r[k] = s.b_items[in_b]; });
@@ -271,8 +293,9 @@ DistributedRefinement refine(const DistributedSystem& s, const DistributedNorms&
   return done;
 }
 
-Certificate solve_low(const DistributedSystem& s, const DistributedNorms& norms,
-                      DistributedFactors& factors, int max_steps, DistributedWork& work) {
+template <class S>
+Certificate solve_low(const DistributedSystem<S>& s, const DistributedNorms& norms,
+                      DistributedFactors<S>& factors, int max_steps, DistributedWork<S>& work) {
   const auto start = std::chrono::steady_clock::now();
   Attempt attempt;
   attempt.rung = Rung::fp32;
@@ -295,5 +318,30 @@ Certificate solve_low(const DistributedSystem& s, const DistributedNorms& norms,
   certificate.attempts.push_back(std::move(attempt));
   return certificate;
 }
+
+template struct DistributedFactors<double>;
+template struct DistributedWork<double>;
+template DistributedNorms norms_of(const DistributedSystem<double>&, DistributedWork<double>&);
+template bool factor(const DistributedSystem<double>&, const DistributedNorms&,
+                     DistributedFactors<double>&);
+template double backward_error(const DistributedSystem<double>&, const DistributedNorms&,
+                               const std::vector<double>&, DistributedWork<double>&);
+template DistributedRefinement refine(const DistributedSystem<double>&, const DistributedNorms&,
+                                      const DistributedFactors<double>&, int,
+                                      DistributedWork<double>&);
+template Certificate solve_low(const DistributedSystem<double>&, const DistributedNorms&,
+                               DistributedFactors<double>&, int, DistributedWork<double>&);
+template struct DistributedFactors<Complex>;
+template struct DistributedWork<Complex>;
+template DistributedNorms norms_of(const DistributedSystem<Complex>&, DistributedWork<Complex>&);
+template bool factor(const DistributedSystem<Complex>&, const DistributedNorms&,
+                     DistributedFactors<Complex>&);
+template double backward_error(const DistributedSystem<Complex>&, const DistributedNorms&,
+                               const std::vector<Complex>&, DistributedWork<Complex>&);
+template DistributedRefinement refine(const DistributedSystem<Complex>&, const DistributedNorms&,
+                                      const DistributedFactors<Complex>&, int,
+                                      DistributedWork<Complex>&);
+template Certificate solve_low(const DistributedSystem<Complex>&, const DistributedNorms&,
+                               DistributedFactors<Complex>&, int, DistributedWork<Complex>&);
 
 }  // namespace tailrace::dense

@@ -6,8 +6,10 @@
 // and ScaLAPACK alone, not MPI.
 
 #include <cmath>
+#include <complex>
 #include <vector>
 
+#include "dense/scalar.hpp"
 #include "pdense/block_cyclic.hpp"
 #include "tailrace/dense.hpp"
 
@@ -22,16 +24,22 @@ void largest_of_grid(int context, double* values, std::size_t count);
 /// The sum of each number over the grid, the same on all ranks.
 void sum_of_grid(int context, double* values, std::size_t count);
 
-/// The size of an item; infinite for NaN.
-inline double size_of(double item) { return std::isfinite(item) ? std::abs(item) : HUGE_VAL; }
+/// The absolute value of an item; infinite for NaN.
+template <class S>
+double size_or_infinity(S item) {
+  return is_finite(item) ? std::abs(item) : HUGE_VAL;
+}
+
+// Items of a system are of type S, double or std::complex<double>.
 
 /// A X = B; A is square in square blocks, and B's rows are distributed as A's.
+template <class S>
 struct DistributedSystem {
-  char triangle = 'A';  ///< 'L' or 'U': symmetric positive definite, only that triangle is read
+  char triangle = 'A';  ///< 'L' or 'U': Hermitian positive definite, only that triangle is read
   BlockCyclic a, b;
-  const double* a_items = nullptr;
+  const S* a_items = nullptr;
   int lda = 1;
-  const double* b_items = nullptr;
+  const S* b_items = nullptr;
   int ldb = 1;
 
   bool definite() const { return triangle != 'A'; }
@@ -48,36 +56,41 @@ RowRange rows_read(const BlockCyclic& a, char triangle, int j);
 struct DistributedNorms {
   double infinity = 0;
   double one = 0;
-  double largest = 0;  ///< item of A; infinite if one of A or B is not finite
+  /// Item of A; infinite if one of A or B is not finite, or squares of complex items are not.
+  double largest = 0;
 
   /// Whether a factorisation may be tried.
   bool usable() const;
 };
 
 /// Throws std::bad_alloc in its constructor alone.
+template <class S>
 struct DistributedFactors {
   explicit DistributedFactors(const BlockCyclic& a, char triangle);
 
-  std::vector<float> values;  ///< without gaps
-  std::vector<int> pivots;    ///< empty: Cholesky
-  double scale = 1;           ///< the factors are those of scale * A
+  std::vector<Low<S>> values;  ///< without gaps
+  std::vector<int> pivots;     ///< empty: Cholesky
+  double scale = 1;            ///< the factors are those of scale * A
 };
 
 /// Memory of a refinement. Throws std::bad_alloc in its constructor alone.
+template <class S>
 struct DistributedWork {
-  explicit DistributedWork(const DistributedSystem& system);
+  explicit DistributedWork(const DistributedSystem<S>& system);
 
-  std::vector<double> x, r, before;  ///< as B, without gaps
-  std::vector<float> low;
+  std::vector<S> x, r, before;  ///< as B, without gaps
+  std::vector<Low<S>> low;
   std::vector<double> sizes;  ///< of each column of r, x and B
   std::vector<double> sums;   ///< of A's rows and columns
   std::vector<double> own;    ///< of this rank's rows
 };
 
-DistributedNorms norms_of(const DistributedSystem& system, DistributedWork& work);
+template <class S>
+DistributedNorms norms_of(const DistributedSystem<S>& system, DistributedWork<S>& work);
 /// False: a zero pivot, or not positive definite.
-bool factor(const DistributedSystem& system, const DistributedNorms& norms,
-            DistributedFactors& factors);
+template <class S>
+bool factor(const DistributedSystem<S>& system, const DistributedNorms& norms,
+            DistributedFactors<S>& factors);
 struct DistributedRefinement {
   int steps = 0;
   double error = 0;  ///< normwise, of the worst column
@@ -89,14 +102,17 @@ struct DistributedRefinement {
 /// Solves from x = 0 to `work.x` until the normwise backward error is at most 2^-53 and one step
 /// more does not halve it. Stops where the factors show a condition number that they cannot refine,
 /// and after two steps that do not contract.
-DistributedRefinement refine(const DistributedSystem& system, const DistributedNorms& norms,
-                             const DistributedFactors& factors, int max_steps,
-                             DistributedWork& work);
+template <class S>
+DistributedRefinement refine(const DistributedSystem<S>& system, const DistributedNorms& norms,
+                             const DistributedFactors<S>& factors, int max_steps,
+                             DistributedWork<S>& work);
 /// Factors and refines to `work.x`. The certificate's `info` is -1 where that fails.
-Certificate solve_low(const DistributedSystem& system, const DistributedNorms& norms,
-                      DistributedFactors& factors, int max_steps, DistributedWork& work);
+template <class S>
+Certificate solve_low(const DistributedSystem<S>& system, const DistributedNorms& norms,
+                      DistributedFactors<S>& factors, int max_steps, DistributedWork<S>& work);
 /// The normwise backward error of x as B, without gaps.
-double backward_error(const DistributedSystem& system, const DistributedNorms& norms,
-                      const std::vector<double>& x, DistributedWork& work);
+template <class S>
+double backward_error(const DistributedSystem<S>& system, const DistributedNorms& norms,
+                      const std::vector<S>& x, DistributedWork<S>& work);
 
 }  // namespace tailrace::dense

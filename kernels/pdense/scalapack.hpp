@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
 #include <cstddef>
 
 // BLACS's and ScaLAPACK's routines of this room, by their Fortran names.
@@ -51,4 +52,60 @@ void pdsymm_(const char* side, const char* uplo, const int* m, const int* n, con
              const double* a, const int* ia, const int* ja, const int* desc_a, const double* b,
              const int* ib, const int* jb, const int* desc_b, const double* beta, double* c,
              const int* ic, const int* jc, const int* desc_c, std::size_t, std::size_t);
+
+void pcgetrf_(const int* m, const int* n, std::complex<float>* a, const int* ia, const int* ja,
+              const int* desc_a, int* pivots, int* info);
+void pcgetrs_(const char* trans, const int* n, const int* nrhs, const std::complex<float>* a,
+              const int* ia, const int* ja, const int* desc_a, const int* pivots,
+              std::complex<float>* b, const int* ib, const int* jb, const int* desc_b, int* info,
+              std::size_t);
+void pcpotrf_(const char* uplo, const int* n, std::complex<float>* a, const int* ia, const int* ja,
+              const int* desc_a, int* info, std::size_t);
+void pcpotrs_(const char* uplo, const int* n, const int* nrhs, const std::complex<float>* a,
+              const int* ia, const int* ja, const int* desc_a, std::complex<float>* b,
+              const int* ib, const int* jb, const int* desc_b, int* info, std::size_t);
+void pzgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+             const std::complex<double>* alpha, const std::complex<double>* a, const int* ia,
+             const int* ja, const int* desc_a, const std::complex<double>* b, const int* ib,
+             const int* jb, const int* desc_b, const std::complex<double>* beta,
+             std::complex<double>* c, const int* ic, const int* jc, const int* desc_c, std::size_t,
+             std::size_t);
+void pzhemm_(const char* side, const char* uplo, const int* m, const int* n,
+             const std::complex<double>* alpha, const std::complex<double>* a, const int* ia,
+             const int* ja, const int* desc_a, const std::complex<double>* b, const int* ib,
+             const int* jb, const int* desc_b, const std::complex<double>* beta,
+             std::complex<double>* c, const int* ic, const int* jc, const int* desc_c, std::size_t,
+             std::size_t);
 }
+
+/// The routines of a type by name alone: Scalapack<T>::getrs is psgetrs_ where T is float.
+namespace tailrace::dense {
+
+template <class T>
+struct Scalapack;
+template <>
+struct Scalapack<float> {
+  static constexpr auto getrf = psgetrf_;
+  static constexpr auto getrs = psgetrs_;
+  static constexpr auto potrf = pspotrf_;
+  static constexpr auto potrs = pspotrs_;
+};
+template <>
+struct Scalapack<std::complex<float>> {
+  static constexpr auto getrf = pcgetrf_;
+  static constexpr auto getrs = pcgetrs_;
+  static constexpr auto potrf = pcpotrf_;
+  static constexpr auto potrs = pcpotrs_;
+};
+template <>
+struct Scalapack<double> {
+  static constexpr auto gemm = pdgemm_;
+  static constexpr auto hemm = pdsymm_;
+};
+template <>
+struct Scalapack<std::complex<double>> {
+  static constexpr auto gemm = pzgemm_;
+  static constexpr auto hemm = pzhemm_;
+};
+
+}  // namespace tailrace::dense

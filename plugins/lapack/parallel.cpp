@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <climits>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,7 +23,7 @@ namespace tailrace::lapack {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using In = const int*;
+using Complex = std::complex<double>;
 
 constexpr double largest_share = 0.5;  // of the time of a factorisation, for later solves with it
 constexpr int most_solves = 16;        // in place of that where nothing is compared
@@ -51,6 +52,7 @@ class Ranks {
   }
   bool has_this() const { return row_ >= 0 && column_ >= 0; }
   bool first() const { return row_ == 0 && column_ == 0; }
+  int row() const { return row_; }
 
   /// The largest of each over the ranks; none may be negative.
   void largest(std::span<int> values) const {
@@ -95,24 +97,25 @@ class Ranks {
 };
 
 /// What stands for the library in a request: speed goes by its address, grid, blocks, and form.
-const void* library_of(void* address, const Argument& a, int form) {
+const void* library_of(void* address, const int* descriptor, int form) {
   using Key = std::array<std::intptr_t, 5>;
   static std::mutex mutex;  // threads may have a grid each
   static auto& libraries = *new std::map<Key, char>;
-  const auto grid = grid_of(a.descriptor[1]);
+  const auto grid = grid_of(descriptor[1]);
   const std::scoped_lock lock(mutex);
-  return &libraries[{reinterpret_cast<std::intptr_t>(address), grid[0], grid[1], a.descriptor[4],
+  return &libraries[{reinterpret_cast<std::intptr_t>(address), grid[0], grid[1], descriptor[4],
                      form}];
 }
 
-Request request_of(const ParallelCall& call) {
-  void* const address = call.scalapack.addresses[ParallelRoutine("pdgesv").index];
+template <class S>
+Request request_of(const ParallelCall<S>& call) {
+  void* const address = call.scalapack.addresses[parallel_routine_of<S>("gesv").index];
   return {.caller = call.caller,
-          .library = library_of(address, call.a, 0),
+          .library = library_of(address, call.a.descriptor, 0),
           .definite = call.triangle != 'A',
           .n = call.n,
           .nrhs = call.nrhs,
-          .complex = false,
+          .complex = is_complex<S>,
           .parallel = true};
 }
 
@@ -120,7 +123,7 @@ Request request_of(const ParallelLeastSquares& call) {
   void* const address = call.scalapack.addresses[ParallelRoutine("pdgels").index];
   const int form = (call.m < call.n ? 2 : 0) + (call.trans == 'T' ? 1 : 0);
   return {.caller = call.caller,
-          .library = library_of(address, call.a, form),
+          .library = library_of(address, call.a.descriptor, form),
           .definite = false,
           .n = std::min(call.m, call.n),
           .nrhs = call.nrhs,
@@ -147,9 +150,10 @@ bool count(const C& call, const Ranks& ranks, const Verdict& verdict,
 }
 
 /// Factors and refines; A holds the factors then.
-bool solve(const ParallelCall& call, const Ranks& ranks, const Verdict& verdict) {
+template <class S>
+bool solve(const ParallelCall<S>& call, const Ranks& ranks, const Verdict& verdict) {
   const auto start = Clock::now();
-  std::shared_ptr<StoredDistributedFactors> kept;
+  std::shared_ptr<StoredDistributedFactors<S>> kept;
   try {
     kept = keep(call.triangle, call.n, call.a.items, call.a.descriptor);
     kept->low.prepare(call.a.descriptor, call.nrhs, call.b.descriptor);
@@ -191,7 +195,8 @@ bool has_many_columns(int n, int nrhs) {
   constexpr int rows_per_column = 250;  // set by hand: 30 of 2000 lost a fifth
   return nrhs > 1 && nrhs > n / rows_per_column;
 }
-bool is_small(const ParallelCall& call) {
+template <class S>
+bool is_small(const ParallelCall<S>& call) {
   const auto least = settings().least_n;
   if (least > 0) return call.n < least;
   return !dense::gesv_pays(call.n, call.nrhs) || has_many_columns(call.n, call.nrhs);
@@ -205,7 +210,8 @@ bool is_small(const ParallelLeastSquares& call) {
 }
 
 // What ranks must agree on, and whether there is room for what is kept after the call.
-std::vector<int> shape_of(const ParallelCall& call) {
+template <class S>
+std::vector<int> shape_of(const ParallelCall<S>& call) {
   const auto* const d = call.a.descriptor;
   const auto* const e = call.b.descriptor;
   return {1, call.n, call.nrhs, call.triangle, d[4], d[6], d[7], e[5], e[7]};
@@ -215,10 +221,27 @@ std::vector<int> shape_of(const ParallelLeastSquares& call) {
   const auto* const e = call.b.descriptor;
   return {1, call.m, call.n, call.nrhs, call.trans, d[4], d[5], d[6], d[7], e[4], e[5], e[6], e[7]};
 }
-bool may_keep(const ParallelCall& call) {
-  return has_room(call.n, call.a.descriptor, grid_of(call.a.descriptor[1]));
+template <class S>
+bool may_keep(const ParallelCall<S>& call) {
+  return has_room<S>(call.n, call.a.descriptor, grid_of(call.a.descriptor[1]));
 }
 bool may_keep(const ParallelLeastSquares&) { return true; }
+
+/// This rank's part of the right-hand side that factors are tried with, or more than that; empty
+/// without memory.
+template <class S>
+std::vector<S> right_hand_side(const int* descriptor, const Ranks& ranks) try {
+  const int rows = grid_of(descriptor[1])[0];
+  std::vector<S> b(static_cast<std::size_t>(descriptor[8]));
+  std::size_t next = 0;
+  for (int i = 0; i < descriptor[2]; ++i) {
+    if ((i / descriptor[4] + descriptor[6]) % rows != ranks.row()) continue;
+    b[next++] = std::fmod(0.618034 * i, 1.0) - 0.5;
+  }
+  return b;
+} catch (const std::bad_alloc&) {
+  return {};
+}
 
 /// The call's info. `ready` says on all ranks whether a valid call may be ours.
 template <class C, class Ready>
@@ -255,28 +278,31 @@ int run(const C& call, const std::function<int()>& real, Ready ready) {
 }
 
 /// What was kept of these factors on all ranks; null: they are not ours.
-std::shared_ptr<StoredDistributedFactors> find_kept(const ParallelFactors& factors,
-                                                    const Ranks& ranks) {
+template <class S>
+std::shared_ptr<StoredDistributedFactors<S>> find_kept(const ParallelFactors<S>& factors,
+                                                       const Ranks& ranks) {
   const auto& a = factors.a;
   const bool ours = a.begins() && factors.n > 0 && a.holds(factors.n, factors.n);
-  return kept_of(ranks.agreed([&](int bound) {
+  return kept_of<S>(ranks.agreed([&](int bound) {
     if (!ours) return 0;
     return find_number(factors.triangle, factors.n, a.items, a.descriptor, factors.pivots, bound);
   }));
 }
 
 /// Puts those of double precision in their place.
-void restore(const ParallelFactors& factors, const StoredDistributedFactors& kept,
+template <class S>
+void restore(const ParallelFactors<S>& factors, const StoredDistributedFactors<S>& kept,
              const Ranks& ranks) {
   const auto start = Clock::now();
   const auto& [scalapack, triangle, n, a, pivots] = factors;
   kept.low.write_matrix(a.items, a.descriptor[8]);
   int info = 0;
   if (triangle == 'A') {
-    scalapack.call("pdgetrf", &n, &n, a.items, a.i, a.j, a.descriptor, pivots, &info);
+    scalapack.call(parallel_routine_of<S>("getrf"), &n, &n, a.items, a.i, a.j, a.descriptor, pivots,
+                   &info);
   } else {
-    scalapack.call("pdpotrf", &triangle, &n, a.items, a.i, a.j, a.descriptor, &info,
-                   std::size_t{1});
+    scalapack.call(parallel_routine_of<S>("potrf"), &triangle, &n, a.items, a.i, a.j, a.descriptor,
+                   &info, std::size_t{1});
   }
   if (ranks.first()) restored(kept.site, seconds_since(start));
   forget(a.items);
@@ -284,7 +310,8 @@ void restore(const ParallelFactors& factors, const StoredDistributedFactors& kep
 
 }  // namespace
 
-bool Argument::holds(int rows, int columns) const {
+template <class S>
+bool Argument<S>::holds(int rows, int columns) const {
   const auto* const d = descriptor;
   if (d[0] != 1 || rows < 0 || columns < 0 || d[2] < rows || d[3] < columns) return false;
   if (d[4] < 1 || d[5] < 1 || d[6] < 0 || d[7] < 0) return false;
@@ -294,12 +321,14 @@ bool Argument::holds(int rows, int columns) const {
          (items != nullptr || own[0] == 0 || own[1] == 0);
 }
 
-bool ParallelCall::valid() const {
+template <class S>
+bool ParallelCall<S>::valid() const {
   return (triangle == 'A' || triangle == 'L' || triangle == 'U') && n > 0 && nrhs > 0 &&
          a.descriptor[1] == b.descriptor[1] && a.holds(n, n) && b.holds(n, nrhs);
 }
 
-bool ParallelCall::ours() const {
+template <class S>
+bool ParallelCall<S>::ours() const {
   const auto* const d = a.descriptor;
   const auto* const e = b.descriptor;
   const auto own = dense::local_extents(d, n, n);
@@ -322,8 +351,30 @@ bool ParallelLeastSquares::ours() const {
          own[1] > 0;
 }
 
-int solve_parallel(const ParallelCall& call, const std::function<int()>& real) {
-  if (scalapack_in_use() != nullptr || !call.scalapack.usable) return real();
+template <class S>
+int solve_parallel(const ParallelCall<S>& call, const std::function<int()>& real) {
+  if (scalapack_in_use() != nullptr || !call.scalapack.template serves<S>()) return real();
+  return run(call, real, [](const Ranks&) { return true; });
+}
+
+// As on one process, the system that factors are tried with has a right-hand side of ours.
+template <class S>
+int factor_parallel(ParallelCall<S> call, const std::function<int()>& real) {
+  if (scalapack_in_use() != nullptr || !call.scalapack.template serves<S>() || !settings().pairs) {
+    return real();
+  }
+  std::vector<S> b;
+  const auto& d = call.a.descriptor;
+  const std::array<int, 9> descriptor{1, d[1], call.n, 1, d[4], 1, d[6], d[7], std::max(1, d[8])};
+  {
+    const UsingScalapack routines(call.scalapack);
+    const Ranks ranks(call.scalapack, d[1]);
+    if (ranks.has_this() && call.n > 0 && call.a.holds(call.n, call.n)) {
+      b = right_hand_side<S>(descriptor.data(), ranks);
+    }
+  }
+  call.nrhs = 1;
+  call.b = {b.empty() ? nullptr : b.data(), &one, &one, descriptor.data()};
   return run(call, real, [](const Ranks&) { return true; });
 }
 
@@ -341,24 +392,27 @@ int solve_parallel(const ParallelLeastSquares& call, const std::function<int(con
       });
 }
 
-void need(const ParallelFactors& factors) {
-  if (scalapack_in_use() != nullptr || !factors.scalapack.usable) return;
+template <class S>
+void need(const ParallelFactors<S>& factors) {
+  if (scalapack_in_use() != nullptr || !factors.scalapack.template serves<S>()) return;
   const UsingScalapack routines(factors.scalapack);
   const Ranks ranks(factors.scalapack, factors.a.descriptor[1]);
   if (!ranks.has_this()) return;
   if (const auto kept = find_kept(factors, ranks)) restore(factors, *kept, ranks);
 }
 
-bool solve_later(const ParallelFactors& factors, bool transposed, int nrhs, const Argument& b) {
-  if (scalapack_in_use() != nullptr || !factors.scalapack.usable) return false;
+template <class S>
+bool solve_later(const ParallelFactors<S>& factors, bool transposed, int nrhs,
+                 const Argument<S>& b) {
+  if (scalapack_in_use() != nullptr || !factors.scalapack.template serves<S>()) return false;
   const UsingScalapack routines(factors.scalapack);
   const Ranks ranks(factors.scalapack, factors.a.descriptor[1]);
   if (!ranks.has_this()) return false;
   const auto kept = find_kept(factors, ranks);
   if (!kept) return false;
   const auto start = Clock::now();
-  const ParallelCall call{factors.scalapack, nullptr, factors.triangle, factors.n, nrhs, factors.a,
-                          factors.pivots,    b};
+  const ParallelCall<S> call{
+      factors.scalapack, nullptr, factors.triangle, factors.n, nrhs, factors.a, factors.pivots, b};
   bool refinable = !transposed && call.valid() && call.ours();
   if (refinable) {
     try {
@@ -384,5 +438,14 @@ bool solve_later(const ParallelFactors& factors, bool transposed, int nrhs, cons
   }
   return solved;
 }
+
+template int solve_parallel(const ParallelCall<double>&, const std::function<int()>&);
+template int factor_parallel(ParallelCall<double>, const std::function<int()>&);
+template bool solve_later(const ParallelFactors<double>&, bool, int, const Argument<double>&);
+template void need(const ParallelFactors<double>&);
+template int solve_parallel(const ParallelCall<Complex>&, const std::function<int()>&);
+template int factor_parallel(ParallelCall<Complex>, const std::function<int()>&);
+template bool solve_later(const ParallelFactors<Complex>&, bool, int, const Argument<Complex>&);
+template void need(const ParallelFactors<Complex>&);
 
 }  // namespace tailrace::lapack

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What stands for ScaLAPACK's pdgesv, pdposv and pdgels, and for what may follow the first two. All
-// ranks of a grid do the same: they agree on every step by BLACS, and the first rank of the grid
-// decides, times and counts.
+// What stands for ScaLAPACK's pdgesv, pdposv, pzgesv, pzposv and pdgels, and for what may follow
+// the solvers of systems. All ranks of a grid do the same: they agree on every step by BLACS, and
+// the first rank of the grid decides, times and counts. Items are of type S, double or
+// std::complex<double>.
 
 #include <functional>
 
@@ -11,9 +12,14 @@
 
 namespace tailrace::lapack {
 
+inline char upper(char letter) {
+  return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 32) : letter;
+}
+
 /// A matrix argument of ScaLAPACK.
+template <class S>
 struct Argument {
-  double* items;
+  S* items;
   const int* i;
   const int* j;
   const int* descriptor;
@@ -23,15 +29,16 @@ struct Argument {
   bool begins() const { return *i == 1 && *j == 1; }
 };
 
-/// pdgesv and pdposv.
+/// pdgesv, pdposv, pzgesv and pzposv.
+template <class S>
 struct ParallelCall {
   const Scalapack& scalapack;
   void* caller;
   char triangle;  ///< 'A': pdgesv
   int n, nrhs;
-  Argument a;
+  Argument<S> a;
   int* pivots;
-  Argument b;
+  Argument<S> b;
 
   /// Of matrices that pdgesv takes; false: it shall say what is wrong.
   bool valid() const;
@@ -40,7 +47,12 @@ struct ParallelCall {
 };
 
 /// The call's info; `real` does it as it would have been without us, and returns its info.
-int solve_parallel(const ParallelCall& call, const std::function<int()>& real);
+template <class S>
+int solve_parallel(const ParallelCall<S>& call, const std::function<int()>& real);
+
+/// pdgetrf and pzgetrf of square matrices with TAILRACE_REFINE=pairs: B of the call is not used.
+template <class S>
+int factor_parallel(ParallelCall<S> call, const std::function<int()>& real);
 
 /// pdgels: of full rank, least squares or least norm.
 struct ParallelLeastSquares {
@@ -48,7 +60,7 @@ struct ParallelLeastSquares {
   void* caller;
   char trans;
   int m, n, nrhs;
-  Argument a, b;
+  Argument<double> a, b;
   const double* work;  ///< its first item, after a question, is the size it must have
   const int* lwork;
 
@@ -60,19 +72,23 @@ struct ParallelLeastSquares {
 int solve_parallel(const ParallelLeastSquares& call, const std::function<int(const int*)>& real);
 
 /// Factors that a later call brings.
+template <class S>
 struct ParallelFactors {
   const Scalapack& scalapack;
   char triangle;
   int n;
-  Argument a;
+  Argument<S> a;
   int* pivots;
 };
 
 /// Answers a later solve by refinement; false: not so, and the factors are in double precision now,
 /// or were not ours.
-bool solve_later(const ParallelFactors& factors, bool transposed, int nrhs, const Argument& b);
+template <class S>
+bool solve_later(const ParallelFactors<S>& factors, bool transposed, int nrhs,
+                 const Argument<S>& b);
 
 /// Before a routine that needs factors in double precision: puts them there.
-void need(const ParallelFactors& factors);
+template <class S>
+void need(const ParallelFactors<S>& factors);
 
 }  // namespace tailrace::lapack

@@ -20,7 +20,11 @@ Scalapack load(void* caller) {
     found.addresses[i] = find_routine(caller, std::string(parallel_names[i]) + "_");
     if (found.addresses[i] != nullptr) continue;
     if (i >= ParallelRoutine("psgetrf").index) found.usable = false;
-    if (i >= ParallelRoutine("psgeqrf").index) found.has_qr = false;
+    if (i >= ParallelRoutine("psgeqrf").index) {
+      found.has_qr = false;
+    } else if (i >= ParallelRoutine("pcgetrf").index) {
+      found.has_complex = false;
+    }
   }
   if (has_wide_integers(fortran, caller)) found.usable = false;
   return found;
@@ -46,6 +50,13 @@ const Scalapack* scalapack_in_use() { return current; }
 }  // namespace tailrace::lapack
 
 using namespace tailrace::lapack;
+
+namespace {
+
+using Float = std::complex<float>;
+using Double = std::complex<double>;
+
+}  // namespace
 
 extern "C" {
 
@@ -125,6 +136,41 @@ void pdsymm_(const char* side, const char* uplo, const int* m, const int* n, con
              const int* ib, const int* jb, const int* desc_b, const double* beta, double* c,
              const int* ic, const int* jc, const int* desc_c, std::size_t l1, std::size_t l2) {
   current->call("pdsymm", side, uplo, m, n, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c,
+                ic, jc, desc_c, l1, l2);
+}
+
+void pcgetrf_(const int* m, const int* n, Float* a, const int* ia, const int* ja, const int* desc_a,
+              int* pivots, int* info) {
+  current->call("pcgetrf", m, n, a, ia, ja, desc_a, pivots, info);
+}
+void pcgetrs_(const char* trans, const int* n, const int* nrhs, const Float* a, const int* ia,
+              const int* ja, const int* desc_a, const int* pivots, Float* b, const int* ib,
+              const int* jb, const int* desc_b, int* info, std::size_t length) {
+  current->call("pcgetrs", trans, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info,
+                length);
+}
+void pcpotrf_(const char* uplo, const int* n, Float* a, const int* ia, const int* ja,
+              const int* desc_a, int* info, std::size_t length) {
+  current->call("pcpotrf", uplo, n, a, ia, ja, desc_a, info, length);
+}
+void pcpotrs_(const char* uplo, const int* n, const int* nrhs, const Float* a, const int* ia,
+              const int* ja, const int* desc_a, Float* b, const int* ib, const int* jb,
+              const int* desc_b, int* info, std::size_t length) {
+  current->call("pcpotrs", uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
+}
+void pzgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+             const Double* alpha, const Double* a, const int* ia, const int* ja, const int* desc_a,
+             const Double* b, const int* ib, const int* jb, const int* desc_b, const Double* beta,
+             Double* c, const int* ic, const int* jc, const int* desc_c, std::size_t l1,
+             std::size_t l2) {
+  current->call("pzgemm", transa, transb, m, n, k, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b,
+                beta, c, ic, jc, desc_c, l1, l2);
+}
+void pzhemm_(const char* side, const char* uplo, const int* m, const int* n, const Double* alpha,
+             const Double* a, const int* ia, const int* ja, const int* desc_a, const Double* b,
+             const int* ib, const int* jb, const int* desc_b, const Double* beta, Double* c,
+             const int* ic, const int* jc, const int* desc_c, std::size_t l1, std::size_t l2) {
+  current->call("pzhemm", side, uplo, m, n, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c,
                 ic, jc, desc_c, l1, l2);
 }
 }

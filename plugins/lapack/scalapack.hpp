@@ -5,27 +5,47 @@
 // theirs, so this library needs none.
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 
 #include "library.hpp"
 
 namespace tailrace::lapack {
 
-/// Routines that are called. Those of drivers, before psgeqrf, may be missing. Least squares need
-/// those before psgetrf, and all need the others.
-inline constexpr std::array<std::string_view, 26> parallel_names{
-    "pdgesv",  "pdposv",         "pdgetrf", "pdpotrf", "pdgetrs", "pdpotrs", "pdgetri",
-    "pdpotri", "pdgerfs",        "pdporfs", "pdgels",  "psgeqrf", "psgelqf", "psormqr",
-    "psormlq", "pstrsm",         "psgetrf", "psgetrs", "pspotrf", "pspotrs", "pdgemm",
-    "pdsymm",  "blacs_gridinfo", "dgsum2d", "dgamx2d", "igamx2d"};
+/// Routines that are called. Those of drivers, before pcgetrf, may be missing. Complex systems need
+/// those before psgeqrf, least squares those from there to psgetrf, and all need the others.
+inline constexpr std::array<std::string_view, 42> parallel_names{
+    "pdgesv",  "pdposv",  "pdgetrf", "pdpotrf",        "pdgetrs", "pdpotrs", "pdgetri",
+    "pdpotri", "pdgerfs", "pdporfs", "pdgels",         "pzgesv",  "pzposv",  "pzgetrf",
+    "pzpotrf", "pzgetrs", "pzpotrs", "pzgetri",        "pzpotri", "pzgerfs", "pzporfs",
+    "pcgetrf", "pcgetrs", "pcpotrf", "pcpotrs",        "pzgemm",  "pzhemm",  "psgeqrf",
+    "psgelqf", "psormqr", "psormlq", "pstrsm",         "psgetrf", "psgetrs", "pspotrf",
+    "pspotrs", "pdgemm",  "pdsymm",  "blacs_gridinfo", "dgsum2d", "dgamx2d", "igamx2d"};
 using ParallelRoutine = NameIn<parallel_names>;
+
+template <class S>
+inline constexpr bool is_complex = std::is_same_v<S, std::complex<double>>;
+
+/// A routine of a type of items: parallel_routine_of<double>("gesv") is pdgesv.
+template <class S>
+consteval ParallelRoutine parallel_routine_of(const char* name) {
+  return {is_complex<S> ? "pz" : "pd", name};
+}
 
 class Scalapack {
  public:
   bool usable = true;
-  bool has_qr = true;  ///< it has what least squares need besides
+  bool has_complex = true;  ///< it has what complex systems need besides
+  bool has_qr = true;       ///< it has what least squares need besides
   std::array<void*, parallel_names.size()> addresses{};
+
+  /// Whether systems with items of type S can be solved with it.
+  template <class S>
+  bool serves() const {
+    return usable && (has_complex || !is_complex<S>);
+  }
 
   /// Calls a routine, all of whose arguments are passed as they are.
   template <class... Arguments>

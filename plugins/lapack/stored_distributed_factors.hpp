@@ -14,14 +14,15 @@
 
 namespace tailrace::lapack {
 
+template <class S>
 struct StoredDistributedFactors {
-  StoredDistributedFactors(char triangle, int n, double* in, const int* descriptor)
+  StoredDistributedFactors(char triangle, int n, S* in, const int* descriptor)
       : a(in), lda(descriptor[8]), low(triangle, n, descriptor) {}
 
   int number = 0;
-  double* a;  ///< this rank's part of the program's array, with our factors in it
+  S* a;  ///< this rank's part of the program's array, with our factors in it
   int lda;
-  dense::DistributedLowFactors low;
+  dense::DistributedLowFactors<S> low;
   std::size_t bytes = 0;
   std::uint64_t checksum = 0;  ///< of the factors as they were given
 
@@ -34,24 +35,29 @@ struct StoredDistributedFactors {
 
 /// Whether this rank may keep its part: with those of all ranks that may run on its node, a quarter
 /// of the node's memory. Forgets those whose arrays the program has freed or written to.
+template <class S>
 bool has_room(int n, const int* descriptor, const std::array<int, 2>& grid);
 
 /// Makes room for a copy of A and its factors. Throws std::bad_alloc.
-std::shared_ptr<StoredDistributedFactors> keep(char triangle, int n, double* a,
-                                               const int* descriptor);
+template <class S>
+std::shared_ptr<StoredDistributedFactors<S>> keep(char triangle, int n, S* a,
+                                                  const int* descriptor);
 
 /// Copies A, writes the factors into it and their pivots, if any, and remembers them.
-void give(const std::shared_ptr<StoredDistributedFactors>& kept, int* pivots);
+template <class S>
+void give(const std::shared_ptr<StoredDistributedFactors<S>>& kept, int* pivots);
 
 /// The largest number, at most `bound`, of what was given with these factors and pivots; 0: none.
-int find_number(char triangle, int n, const double* a, const int* descriptor, const int* pivots,
+template <class S>
+int find_number(char triangle, int n, const S* a, const int* descriptor, const int* pivots,
                 int bound);
 /// Null: no longer there.
-std::shared_ptr<StoredDistributedFactors> kept_of(int number);
+template <class S>
+std::shared_ptr<StoredDistributedFactors<S>> kept_of(int number);
 /// The largest number that this rank has seen.
 int last_number();
 
 /// Forgets what was given in this very array, which will be overwritten.
-void forget(const double* a);
+void forget(const void* a);
 
 }  // namespace tailrace::lapack

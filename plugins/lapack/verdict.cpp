@@ -387,11 +387,10 @@ std::string lines_of(const Tally& all, bool parallel) {
     add(refused, counts.refusals[i], text_of(static_cast<Refusal>(i)));
   }
   add(refused, counts.in_vain, "tried in vain");
-  std::string text = "tailrace: pdgesv, pdposv, pdgels: ";
-  if (!parallel) {
-    text = std::string("tailrace: dgesv, dposv, dgels, zgesv, zposv, zgels") +
-           (settings().pairs ? ", dgetrf, zgetrf: " : ": ");
-  }
+  std::string text = parallel ? "tailrace: pdgesv, pdposv, pdgels, pzgesv, pzposv"
+                              : "tailrace: dgesv, dposv, dgels, zgesv, zposv, zgels";
+  if (settings().pairs) text += parallel ? ", pdgetrf, pzgetrf" : ", dgetrf, zgetrf";
+  text += ": ";
   text += std::to_string(counts.seen + few) + " calls seen, " + std::to_string(ours) + " taken" +
           (taken.empty() ? "" : " (" + taken + ")");
   if (!refused.empty()) {

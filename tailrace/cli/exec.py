@@ -23,6 +23,8 @@ DENSE_LIBRARIES = {
             "pdgesv_",
             "pdposv_",
             "pdgels_",
+            "pzgesv_",
+            "pzposv_",
         ),
     ),
     "blas": ("blas", ("dgemm_", "sgemm_")),

@@ -2,13 +2,14 @@
 #pragma once
 
 // Systems over ranks, what ScaLAPACK makes of them, and errors measured in long double by every
-// rank.
+// rank. Items are real, or complex where COMPLEX_ITEMS is defined.
 
 #include <mpi.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -24,6 +25,7 @@ void Cblacs_gridinit(int* context, const char* order, int rows, int columns);
 void Cblacs_gridinfo(int context, int* rows, int* columns, int* row, int* column);
 void Cblacs_gridexit(int context);
 using In = const int*;
+using Complex = std::complex<double>;
 void pdgesv_(In n, In nrhs, double* a, In ia, In ja, In desc_a, int* pivots, double* b, In ib,
              In jb, In desc_b, int* info);
 void pdposv_(const char* uplo, In n, In nrhs, double* a, In ia, In ja, In desc_a, double* b, In ib,
@@ -40,11 +42,55 @@ void pdgerfs_(const char* trans, In n, In nrhs, const double* a, In ia, In ja, I
               const double* af, In iaf, In jaf, In desc_af, In pivots, const double* b, In ib,
               In jb, In desc_b, double* x, In ix, In jx, In desc_x, double* ferr, double* berr,
               double* work, In lwork, int* iwork, In liwork, int* info, std::size_t);
+void pzgesv_(In n, In nrhs, Complex* a, In ia, In ja, In desc_a, int* pivots, Complex* b, In ib,
+             In jb, In desc_b, int* info);
+void pzposv_(const char* uplo, In n, In nrhs, Complex* a, In ia, In ja, In desc_a, Complex* b,
+             In ib, In jb, In desc_b, int* info, std::size_t);
+void pzgetrf_(In m, In n, Complex* a, In ia, In ja, In desc_a, int* pivots, int* info);
+void pzgetrs_(const char* trans, In n, In nrhs, const Complex* a, In ia, In ja, In desc_a,
+              In pivots, Complex* b, In ib, In jb, In desc_b, int* info, std::size_t);
+void pzpotrs_(const char* uplo, In n, In nrhs, const Complex* a, In ia, In ja, In desc_a,
+              Complex* b, In ib, In jb, In desc_b, int* info, std::size_t);
+void pzgetri_(In n, Complex* a, In ia, In ja, In desc_a, In pivots, Complex* work, In lwork,
+              int* iwork, In liwork, int* info);
+void pzpotri_(const char* uplo, In n, Complex* a, In ia, In ja, In desc_a, int* info, std::size_t);
+void pzgerfs_(const char* trans, In n, In nrhs, const Complex* a, In ia, In ja, In desc_a,
+              const Complex* af, In iaf, In jaf, In desc_af, In pivots, const Complex* b, In ib,
+              In jb, In desc_b, Complex* x, In ix, In jx, In desc_x, double* ferr, double* berr,
+              Complex* work, In lwork, double* rwork, In lrwork, int* info, std::size_t);
 }
 
 namespace scalapack_test {
 
-using Vector = std::vector<double>;
+#ifdef COMPLEX_ITEMS
+using Item = Complex;
+using Wide = std::complex<long double>;
+using More = double;  ///< of the second work array of pzgerfs
+inline constexpr auto& gesv = pzgesv_;
+inline constexpr auto& posv = pzposv_;
+inline constexpr auto& getrf = pzgetrf_;
+inline constexpr auto& getrs = pzgetrs_;
+inline constexpr auto& potrs = pzpotrs_;
+inline constexpr auto& getri = pzgetri_;
+inline constexpr auto& potri = pzpotri_;
+inline constexpr auto& gerfs = pzgerfs_;
+inline Item conjugate(Item item) { return std::conj(item); }
+#else
+using Item = double;
+using Wide = long double;
+using More = int;  ///< of the second work array of pdgerfs
+inline constexpr auto& gesv = pdgesv_;
+inline constexpr auto& posv = pdposv_;
+inline constexpr auto& getrf = pdgetrf_;
+inline constexpr auto& getrs = pdgetrs_;
+inline constexpr auto& potrs = pdpotrs_;
+inline constexpr auto& getri = pdgetri_;
+inline constexpr auto& potri = pdpotri_;
+inline constexpr auto& gerfs = pdgerfs_;
+inline Item conjugate(Item item) { return item; }
+#endif
+inline constexpr bool is_complex = sizeof(Item) > sizeof(double);
+using Vector = std::vector<Item>;
 
 inline constexpr int one = 1;
 inline std::string doing;  ///< what is tested, for messages
@@ -64,18 +110,23 @@ struct Whole {
 
   Whole(int m, int n)
       : rows(m), columns(n), items(static_cast<std::size_t>(m) * static_cast<std::size_t>(n)) {}
-  double& at(int i, int j) {
+  Item& at(int i, int j) {
     return items[static_cast<std::size_t>(i) +
                  static_cast<std::size_t>(j) * static_cast<std::size_t>(rows)];
   }
-  double at(int i, int j) const { return const_cast<Whole*>(this)->at(i, j); }
+  Item at(int i, int j) const { return const_cast<Whole*>(this)->at(i, j); }
 };
 
 inline Whole normal_items(int rows, int columns, unsigned seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   Whole whole(rows, columns);
-  for (double& item : whole.items) item = normal(random);
+  for (Item& item : whole.items) {
+    item = normal(random);
+#ifdef COMPLEX_ITEMS
+    item.imag(normal(random));
+#endif
+  }
   return whole;
 }
 
@@ -93,8 +144,8 @@ inline Whole definite(int n, unsigned seed) {
   Whole a(n, n);
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < n; ++i) {
-      double sum = i == j ? 1 : 0;
-      for (int k = 0; k < n; ++k) sum += g.at(k, i) * g.at(k, j);
+      Item sum = i == j ? 1 : 0;
+      for (int k = 0; k < n; ++k) sum += conjugate(g.at(k, i)) * g.at(k, j);
       a.at(i, j) = sum;
     }
   }
@@ -123,12 +174,12 @@ inline double backward_error(const Whole& a, const Whole& x, const Whole& b) {
     long double size = 0;
     long double given = 0;
     for (int i = 0; i < a.rows; ++i) {
-      long double r = b.at(i, c);
-      given = std::max(given, std::abs(r));
+      Wide r = b.at(i, c);
+      given = std::max<long double>(given, std::abs(r));
       size = std::max<long double>(size, std::abs(x.at(i, c)));
-      for (int j = 0; j < a.columns; ++j) r -= static_cast<long double>(a.at(i, j)) * x.at(j, c);
+      for (int j = 0; j < a.columns; ++j) r -= Wide(a.at(i, j)) * Wide(x.at(j, c));
       if (!(std::abs(r) <= HUGE_VALL)) return HUGE_VAL;
-      left = std::max(left, std::abs(r));
+      left = std::max<long double>(left, std::abs(r));
     }
     if (left > 0) worst = std::max(worst, left / (norm * size + given));
   }
@@ -140,6 +191,7 @@ struct Grid {
   MPI_Comm comm;
   int context = 0, rows = 0, columns = 0, row = 0, column = 0;
 
+  /// Of the first of_rows x of_columns ranks of `over`; the others have the context -1.
   Grid(MPI_Comm over, int of_rows, int of_columns) : comm(over) {
     context = Csys2blacs_handle(over);
     Cblacs_gridinit(&context, "Row", of_rows, of_columns);
@@ -185,7 +237,8 @@ struct BlockCyclic {
         all.at(own_rows[i], own_columns[j]) = items[place(i, j)];
       }
     }
-    MPI_Allreduce(MPI_IN_PLACE, all.items.data(), static_cast<int>(all.items.size()), MPI_DOUBLE,
+    MPI_Allreduce(MPI_IN_PLACE, all.items.data(),
+                  static_cast<int>(all.items.size() * sizeof(Item) / sizeof(double)), MPI_DOUBLE,
                   MPI_SUM, grid->comm);
     return all;
   }
@@ -193,7 +246,7 @@ struct BlockCyclic {
   bool gaps_are_whole() const {
     for (std::size_t j = 0; j < own_columns.size(); ++j) {
       for (std::size_t i = own_rows.size(); i < own_rows.size() + 3; ++i) {
-        if (items[place(i, j)] != 7) return false;
+        if (items[place(i, j)] != 7.0) return false;
       }
     }
     return true;
@@ -202,7 +255,8 @@ struct BlockCyclic {
 
 inline bool is_finite(const BlockCyclic& matrix) {
   double sum = 0;
-  for (const double item : matrix.whole().items) sum += item;
+  for (const Item item : matrix.whole().items)
+    sum += std::abs(std::real(item)) + std::abs(std::imag(item));
   return std::isfinite(sum);
 }
 
@@ -223,23 +277,24 @@ struct Program {
         nrhs(whole_b.columns) {}
 
   void gesv() {
-    pdgesv_(&n, &nrhs, a.items.data(), &one, &one, a.descriptor.data(), pivots.data(),
-            b.items.data(), &one, &one, b.descriptor.data(), &info);
+    scalapack_test::gesv(&n, &nrhs, a.items.data(), &one, &one, a.descriptor.data(), pivots.data(),
+                         b.items.data(), &one, &one, b.descriptor.data(), &info);
   }
   void posv(const char* uplo) {
-    pdposv_(uplo, &n, &nrhs, a.items.data(), &one, &one, a.descriptor.data(), b.items.data(), &one,
-            &one, b.descriptor.data(), &info, 1);
+    scalapack_test::posv(uplo, &n, &nrhs, a.items.data(), &one, &one, a.descriptor.data(),
+                         b.items.data(), &one, &one, b.descriptor.data(), &info, 1);
   }
   void getrf() {
-    pdgetrf_(&n, &n, a.items.data(), &one, &one, a.descriptor.data(), pivots.data(), &info);
+    scalapack_test::getrf(&n, &n, a.items.data(), &one, &one, a.descriptor.data(), pivots.data(),
+                          &info);
   }
   void getrs(const char* trans) {
-    pdgetrs_(trans, &n, &nrhs, a.items.data(), &one, &one, a.descriptor.data(), pivots.data(),
-             b.items.data(), &one, &one, b.descriptor.data(), &info, 1);
+    scalapack_test::getrs(trans, &n, &nrhs, a.items.data(), &one, &one, a.descriptor.data(),
+                          pivots.data(), b.items.data(), &one, &one, b.descriptor.data(), &info, 1);
   }
   void potrs(const char* uplo) {
-    pdpotrs_(uplo, &n, &nrhs, a.items.data(), &one, &one, a.descriptor.data(), b.items.data(), &one,
-             &one, b.descriptor.data(), &info, 1);
+    scalapack_test::potrs(uplo, &n, &nrhs, a.items.data(), &one, &one, a.descriptor.data(),
+                          b.items.data(), &one, &one, b.descriptor.data(), &info, 1);
   }
   void set_b(Whole with_b) {
     whole_b = std::move(with_b);
@@ -262,29 +317,30 @@ inline void check_answer(const Program& p, const char* what, double slack = 1.05
   require(p.a.gaps_are_whole() && p.b.gaps_are_whole(), "written beside the matrix");
 }
 
-/// The largest item of P L U - A, from the factors in `a`.
-inline double factor_error(const Program& p) {
+/// The largest item of P L U - A, from the factors in `a` of its first m rows and n columns.
+inline double factor_error(const Program& p, int m, int n) {
   const auto f = p.a.whole();
-  Whole pivots(p.n, 1);
+  std::vector<int> pivots(static_cast<std::size_t>(p.n));
   for (std::size_t i = 0; i < p.a.own_rows.size() && p.a.grid->column == 0; ++i) {
-    pivots.at(p.a.own_rows[i], 0) = p.pivots[i];
+    pivots[static_cast<std::size_t>(p.a.own_rows[i])] = p.pivots[i];
   }
-  MPI_Allreduce(MPI_IN_PLACE, pivots.items.data(), p.n, MPI_DOUBLE, MPI_SUM, p.a.grid->comm);
+  MPI_Allreduce(MPI_IN_PLACE, pivots.data(), p.n, MPI_INT, MPI_SUM, p.a.grid->comm);
   auto swapped = p.whole_a;
-  for (int k = 0; k < p.n; ++k) {
-    const int other = static_cast<int>(pivots.at(k, 0)) - 1;
-    require(other >= k && other < p.n, "pivots");
-    for (int j = 0; j < p.n; ++j) std::swap(swapped.at(k, j), swapped.at(other, j));
+  for (int k = 0; k < std::min(m, n); ++k) {
+    const int other = pivots[static_cast<std::size_t>(k)] - 1;
+    require(other >= k && other < m, "pivots");
+    for (int j = 0; j < n; ++j) std::swap(swapped.at(k, j), swapped.at(other, j));
   }
   double worst = 0;
-  for (int j = 0; j < p.n; ++j) {
-    for (int i = 0; i < p.n; ++i) {
-      double sum = i <= j ? f.at(i, j) : 0;
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < m; ++i) {
+      Item sum = i <= j ? f.at(i, j) : 0;
       for (int k = 0; k < std::min(i, j + 1); ++k) sum += f.at(i, k) * f.at(k, j);
       worst = std::max(worst, std::abs(sum - swapped.at(i, j)));
     }
   }
   return worst;
 }
+inline double factor_error(const Program& p) { return factor_error(p, p.n, p.n); }
 
 }  // namespace scalapack_test

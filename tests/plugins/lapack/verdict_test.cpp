@@ -104,8 +104,8 @@ TEST(Verdict, ParallelCallsAreCountedByThemselves) {
   EXPECT_EQ(decide(parallel).refusal, Refusal::guard);
   EXPECT_EQ(call(request(17), 1, 2), Refusal::none);
   count_small(true);
-  EXPECT_NE(summary().find("tailrace: pdgesv, pdposv, pdgels: 4 calls seen, 0 taken; left to "
-                           "ScaLAPACK: 1 small"),
+  EXPECT_NE(summary().find("tailrace: pdgesv, pdposv, pdgels, pzgesv, pzposv: 4 calls seen, 0 "
+                           "taken; left to ScaLAPACK: 1 small"),
             std::string::npos)
       << summary();
 }

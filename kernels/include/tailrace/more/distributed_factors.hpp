@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -20,7 +21,9 @@ std::array<int, 2> local_extents(const int* descriptor, int rows, int columns);
 /// further right-hand sides are solved to double precision. The matrix is an entire array in square
 /// blocks, with at least one on each rank; B is an entire array whose rows are distributed like
 /// those of the matrix. Arguments are not checked. `solve` and `solve_again` are collective over
-/// the grid and return the same on all its ranks; the other functions are local.
+/// the grid and return the same on all its ranks; the other functions are local. S is double or
+/// std::complex<double>, whose matrices with a triangle are Hermitian.
+template <class S>
 class DistributedLowFactors {
  public:
   /// General ('A') or symmetric positive definite with the triangle 'L' or 'U'. Allocates memory
@@ -35,23 +38,23 @@ class DistributedLowFactors {
   void prepare(const int* a, int nrhs, const int* b);
   /// Factors A and solves with at most `max_steps` steps of refinement. If refinement fails,
   /// `Certificate::info` is -1 and `b` is unchanged.
-  Certificate solve(const double* a, double* b, int max_steps);
+  Certificate solve(const S* a, S* b, int max_steps);
   /// Keeps a copy of the matrix, which `a` still holds, and writes the factors over it and their
-  /// pivots in the form of pdgesv or pdposv.
-  void exchange(double* a, int* pivots);
+  /// pivots in the form of pdgesv or pdposv (pzgesv or pzposv).
+  void exchange(S* a, int* pivots);
 
   // After `exchange`:
   /// Solves with these factors. Returns false, with `b` unchanged, if refinement fails.
-  bool solve_again(double* b, int max_steps);
+  bool solve_again(S* b, int max_steps);
   /// Writes the matrix into an array with leading dimension `lda`.
-  void write_matrix(double* a, int lda) const;
+  void write_matrix(S* a, int lda) const;
   /// Whether an n x n matrix is of this kind and has the same distribution of blocks on this rank.
   bool has_shape(char triangle, int n, const int* descriptor) const;
   /// This rank's columns, and the rows of a column in the triangle: [first, second).
   int num_columns() const;
   std::array<int, 2> rows(int column) const;
   /// An item of this rank's factors as written by `exchange`.
-  double item(int row, int column) const;
+  S item(int row, int column) const;
   /// Pivots of this rank's rows, from 1; empty for a positive definite matrix.
   std::span<const int> pivots() const;
 
@@ -59,6 +62,9 @@ class DistributedLowFactors {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+extern template class DistributedLowFactors<double>;
+extern template class DistributedLowFactors<std::complex<double>>;
 
 /// The problem of ScaLAPACK's pdgels over the ranks of a BLACS grid: least squares |B - op(A) X|,
 /// or, if op(A) has fewer rows than columns, the minimum-norm X with op(A) X = B; op(A) is A^T if
