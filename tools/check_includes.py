@@ -65,6 +65,7 @@ PUBLIC = {
     "comm": "core",
     "dense": "dense",
     "dense_factors": "dense",
+    "device_driver": "core",
     "dist_matrix": "krylov",
     "distributed_factors": "pdense",
     "error": "core",

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arrays.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
 #include <fmt/ranges.h>
 #include <nanobind/ndarray.h>
+
+#include "tailrace/more/device_driver.hpp"
 
 namespace tailrace::python {
 
@@ -102,14 +105,30 @@ std::string describe_shape(std::span<const std::ptrdiff_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-Array::Array(nb::handle object, Use use, const std::string& what) {
+namespace {
+
+constexpr const char* cuda_interface = "__cuda_array_interface__";
+constexpr const char* on_device = ": lies in the memory of a device; needs an array of the host";
+
+/// The copies of an array are made by the driver that the program has loaded.
+void require_driver(const std::string& what) {
+  if (!device_driver().empty()) return;
+  refuse(what + ": lies in the memory of a device other than CUDA's; copy it to the host");
+}
+
+}  // namespace
+
+Array::Array(nb::handle object, Use use, const std::string& what, Where where) {
   if (std::string_view(Py_TYPE(object.ptr())->tp_name) == "MaskedArray") {
     refuse(what + ": is a masked array, whose mask would be lost; give array.filled(value)");
   }
-  if (PyObject_CheckBuffer(object.ptr()) != 0) {
+  if (nb::hasattr(object, cuda_interface)) {  // JAX's arrays claim to have buffers, too
+    if (where == Where::on_host) refuse(what + on_device);
+    take_cuda(object, use, what);
+  } else if (PyObject_CheckBuffer(object.ptr()) != 0) {
     take_buffer(object, use, what);
   } else if (nb::hasattr(object, "__dlpack__")) {
-    take_dlpack(object, use, what);
+    take_dlpack(object, use, what, where);
   } else {
     refuse(fmt::format("{}: needs a NumPy array, not {}", what, text_of(object.type())));
   }
@@ -121,6 +140,7 @@ Array::Array(Array&& other) noexcept
       shape(std::move(other.shape)),
       strides(std::move(other.strides)),
       first_item(other.first_item),
+      stream(other.stream),
       buffer_(other.buffer_),
       has_buffer_(std::exchange(other.has_buffer_, false)),
       kept_(std::move(other.kept_)) {}
@@ -171,19 +191,62 @@ void Array::start_at_lowest() {
   data -= first_item * item_bytes(type);
 }
 
-void Array::take_dlpack(nb::handle object, Use use, const std::string& what) {
-  nb::ndarray<nb::ro> array;
-  if (!nb::try_cast(object, array, false)) {
-    refuse(fmt::format("{}: {} cannot be read in place", what, type_text(object)));
+// Version 3 of the interface; before it there was no stream.
+void Array::take_cuda(nb::handle object, Use use, const std::string& what) {
+  require_driver(what);
+  try {
+    const nb::dict given = nb::cast<nb::dict>(object.attr(cuda_interface));
+    const auto entry = [&](const char* name) -> nb::object {
+      return given.contains(name) ? nb::object(given[name]) : nb::none();
+    };
+    const auto place = nb::cast<nb::tuple>(given["data"]);
+    type = item_type_of(given["typestr"]);
+    data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(place[0]));
+    shape = numbers_of(given["shape"], what);
+    if (!entry("mask").is_none()) refuse(what + ": is masked, and the mask would be lost");
+    if (use == Use::write && nb::cast<bool>(place[1])) {
+      refuse(what + ": is read-only, and would be written to");
+    }
+    stream = entry("stream").is_none() ? 0 : nb::cast<std::uintptr_t>(entry("stream"));
+    if (entry("strides").is_none()) {
+      std::ptrdiff_t stride = 1;
+      for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+        strides.insert(strides.begin(), stride);
+      }
+    } else {
+      for (const auto bytes : numbers_of(entry("strides"), what)) {
+        if (bytes % item_bytes(type) != 0) {
+          refuse(what + ": items do not lie at multiples of their size");
+        }
+        strides.push_back(bytes / item_bytes(type));
+      }
+    }
+  } catch (const nb::builtin_exception& error) {
+    refuse(fmt::format("{}: has a wrong {}: {}", what, cuda_interface, error.what()));
+  } catch (const nb::python_error& error) {
+    refuse(fmt::format("{}: has a wrong {}: {}", what, cuda_interface, error.what()));
+  } catch (const std::bad_cast&) {
+    refuse(fmt::format("{}: has a wrong {}", what, cuda_interface));
   }
-  if (array.device_type() != nb::device::cpu::value) {
-    refuse(fmt::format("{}: lies in the memory of a device; needs an array of the host", what));
+  if (strides.size() != shape.size()) refuse(what + ": has other strides than axes");
+  kept_ = nb::borrow(object);
+  start_at_lowest();
+}
+
+namespace {
+
+/// The kind of memory, by DLPack's numbers.
+int device_kind(nb::handle object) {
+  try {
+    const auto kind_and_number = nb::cast<nb::tuple>(object.attr("__dlpack_device__")());
+    const nb::object kind = nb::module_::import_("operator").attr("index")(kind_and_number[0]);
+    return nb::cast<int>(kind);
+  } catch (const std::exception&) {
+    return nb::device::cpu::value;  // what `__dlpack__` returns says it
   }
-  nb::ndarray<> writable;
-  if (use == Use::write && !nb::try_cast(object, writable, false)) {
-    refuse(fmt::format("{}: is read-only, and would be written to", what));
-  }
-  const auto dtype = array.dtype();
+}
+
+ItemType type_of(nb::dlpack::dtype dtype, const std::string& what) {
   const int bits = dtype.bits;
   const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
   const char* kind = code == nb::dlpack::dtype_code::Float     ? "float"
@@ -194,7 +257,45 @@ void Array::take_dlpack(nb::handle object, Use use, const std::string& what) {
   const auto found = type_named(fmt::format("{}{}", kind, bits));
   if (!found)
     refuse(fmt::format("{}: items of type {}{}; needs one of {}", what, kind, bits, known_types));
-  type = *found;
+  return *found;
+}
+
+/// The capsule of an array on a device, after whose default stream it may be used.
+nb::object capsule_of(nb::handle object, const std::string& what) {
+  try {
+    return object.attr("__dlpack__")(nb::arg("stream") = 1);
+  } catch (const nb::python_error& error) {
+    refuse(
+        fmt::format("{}: {} cannot be read in place: {}", what, type_text(object), error.what()));
+  }
+}
+
+}  // namespace
+
+void Array::take_dlpack(nb::handle object, Use use, const std::string& what, Where where) {
+  constexpr int cuda_host = 3, cuda_managed = 13;  // the processor reads the first
+  nb::ndarray<nb::ro> array;
+  const int kind = device_kind(object);
+  const bool is_cuda = kind == nb::device::cuda::value || kind == cuda_managed;
+  if (kind != nb::device::cpu::value && kind != cuda_host) {
+    if (where == Where::on_host) refuse(what + on_device);
+    require_driver(what);
+    if (!is_cuda) refuse(what + ": lies in the memory of a device other than CUDA's");
+  }
+  const nb::object from = is_cuda ? capsule_of(object, what) : nb::borrow(object);
+  if (!nb::try_cast(from, array, false)) {
+    refuse(fmt::format("{}: {} cannot be read in place", what, type_text(object)));
+  }
+  if (is_cuda) stream = 1;
+  if (!is_cuda && array.device_type() != nb::device::cpu::value &&
+      array.device_type() != cuda_host) {
+    refuse(what + on_device);
+  }
+  nb::ndarray<> writable;
+  if (use == Use::write && !is_cuda && !nb::try_cast(object, writable, false)) {
+    refuse(fmt::format("{}: is read-only, and would be written to", what));
+  }
+  type = type_of(array.dtype(), what);
   data = static_cast<std::byte*>(const_cast<void*>(array.data()));
   for (std::size_t d = 0; d < array.ndim(); ++d) {
     shape.push_back(static_cast<std::ptrdiff_t>(array.shape(d)));

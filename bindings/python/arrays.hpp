@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NumPy arrays (anything with the buffer protocol, or DLPack) as they lie: never copied.
+// NumPy arrays (anything with the buffer protocol, or DLPack) as they lie: never copied. Where the
+// library takes device memory, also arrays of CuPy, JAX and PyTorch on a GPU.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,14 +16,16 @@
 namespace tailrace::python {
 
 enum class Use { read, write };
+/// Where an array may lie.
+enum class Where { on_host, anywhere };
 
 /// An array of a Python object, which it keeps from being freed or resized. Made and destroyed
 /// with the GIL.
 class Array {
  public:
   /// Throws `Errc::invalid_input` that begins with `what`: no array, not of numbers (in this
-  /// machine's byte order), read-only but to be written. Local.
-  Array(nb::handle object, Use use, const std::string& what);
+  /// machine's byte order), read-only but to be written, in device memory if it may not. Local.
+  Array(nb::handle object, Use use, const std::string& what, Where where = Where::on_host);
   Array(Array&& other) noexcept;
   Array& operator=(Array&&) = delete;
   ~Array();
@@ -30,13 +35,16 @@ class Array {
   std::vector<std::ptrdiff_t> shape;
   std::vector<std::ptrdiff_t> strides;  ///< in items; negative along axes that run backwards
   std::ptrdiff_t first_item = 0;        ///< place of item (0, 0, ...) after `data`, in items
+  /// In device memory: the stream that its library names (1: the default one), or 0.
+  std::optional<std::uintptr_t> stream;
   std::ptrdiff_t num_items() const;
   bool contiguous() const;  ///< row-major without gaps
 
  private:
   void take_buffer(nb::handle object, Use use, const std::string& what);
   void start_at_lowest();
-  void take_dlpack(nb::handle object, Use use, const std::string& what);
+  void take_dlpack(nb::handle object, Use use, const std::string& what, Where where);
+  void take_cuda(nb::handle object, Use use, const std::string& what);
   Py_buffer buffer_{};
   bool has_buffer_ = false;
   nb::object kept_;

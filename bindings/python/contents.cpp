@@ -196,7 +196,7 @@ void Contents::add(const std::string& name, nb::handle value, nb::handle layout,
   bool is_truth = false;
   const auto stored =
       as_stored(detailed != nullptr ? nb::handle(detailed->array) : value, is_truth);
-  arrays_.emplace_back(stored, Use::read, what);
+  arrays_.emplace_back(stored, Use::read, what, Where::anywhere);
   const auto& array = arrays_.back();
   const auto boxes = kept.boxes(comm.rank());
   std::vector<std::string> dims;
@@ -215,12 +215,25 @@ void Contents::add(const std::string& name, nb::handle value, nb::handle layout,
       Given<std::string>(detailed->compress).take(what + ", compress");
 }
 
+// The stream that all arrays in device memory name; if they name several, or any of them none, all
+// work of the device is waited for.
+std::uintptr_t Contents::stream_of_all() const {
+  std::optional<std::uintptr_t> common;
+  for (const auto& array : arrays_) {
+    if (!array.stream) continue;
+    if (common && common != array.stream) return 0;
+    common = array.stream;
+  }
+  return common.value_or(0);
+}
+
 void Contents::take(const ContentsArguments& arguments, const Comm& comm) {
   contents_.step = Given<std::int64_t>(arguments.step).take("step");
   contents_.attributes = attributes_of(arguments.attributes, "attribute");
   for (const auto item : nb::iter(items_of(arguments.variables, "variables", "arrays"))) {
     add(text_of(item[0]), item[1], arguments.layout, comm);
   }
+  contents_.stream = stream_of_all();
   if (arguments.coordinates.is_none()) return;
   for (const auto item : nb::iter(items_of(arguments.coordinates, "coordinates", "values"))) {
     const auto name = text_of(item[0]);

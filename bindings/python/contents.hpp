@@ -31,6 +31,7 @@ class Contents {
 
  private:
   void add(const std::string& name, nb::handle value, nb::handle layout, const Comm& comm);
+  std::uintptr_t stream_of_all() const;
   FileContents contents_;
   std::deque<Layout> layouts_;
   std::vector<Array> arrays_;

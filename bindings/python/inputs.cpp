@@ -47,7 +47,7 @@ class PyInput final : public Held<Input> {
         const auto type = dtype.is_none() ? input.type(variable) : item_type_of(dtype);
         out = empty_array(shape_of(*its_layout, boxes), type);
       }
-      array.emplace(out, Use::write, "out");
+      array.emplace(out, Use::write, "out", Where::anywhere);
       if (!dtype.is_none() && item_type_of(dtype) != array->type) {
         refuse(fmt::format("out: has items {}, but dtype={} is asked for", name_of(array->type),
                            text_of(dtype)));
@@ -120,7 +120,8 @@ void bind_inputs(nb::module_& module) {
            nb::arg("out").none() = nb::none(), nb::arg("dtype").none() = nb::none(),
            nb::sig("def read(self, name: str, layout: Layout, out: typing.Any = None, dtype: "
                    "numpy.typing.DTypeLike | None = None) -> numpy.typing.NDArray[typing.Any]"),
-           "This rank's part of variable `name`, into `out` or a new array. Collective, blocking.")
+           "This rank's part of variable `name`, into `out`, which may lie on a GPU, or a new\n"
+           "array. Collective, blocking.")
       .def("read_all", &PyInput::read_all, nb::arg("name").none(),
            nb::arg("dtype").none() = nb::none(),
            nb::sig("def read_all(self, name: str, dtype: numpy.typing.DTypeLike | None = None) -> "

@@ -211,10 +211,12 @@ void bind_output(nb::module_& module) {
                   "str"),
           "Writes arrays (or `Variable`s) by name; they may be changed when it returns. An array\n"
           "has the shape of this rank's box, with any strides, or is 1D with the items of all its\n"
-          "boxes. Returns the outcome: \"staged\" (the file will follow), \"written\", "
-          "\"dropped\",\n"
-          "\"lowered\" or \"spilled\". Raises on all ranks alike. Collective over the ranks that\n"
-          "compute; blocking for the copy, and as `when_full` says.")
+          "boxes; it may lie on a CUDA device (CuPy, JAX, PyTorch). Returns the outcome: "
+          "\"staged\"\n"
+          "(the file will follow), \"written\", \"dropped\", \"lowered\" or \"spilled\". Raises on "
+          "all\n"
+          "ranks alike. Collective over the ranks that compute; blocking for the copy, and as\n"
+          "`when_full` says.")
       .def("progress", &without_lock<PyOutput, &Output::progress>,
            "Gives finished files their names and moves data on. Cheap, never waits; call it once\n"
            "a step.")

@@ -48,8 +48,10 @@ class Meeting {
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
-  /// All ranks begin `call`; `votes` become the smallest of all ranks (13 at most). Throws
-  /// `Errc::invalid_input` on all ranks alike if they make different calls. Collective, blocking.
+  static constexpr std::size_t most_votes = 14;
+  /// All ranks begin `call`; `votes` become the smallest of all ranks (`most_votes` at most).
+  /// Throws `Errc::invalid_input` on all ranks alike if they make different calls. Collective,
+  /// blocking.
   void begin(std::string_view call, std::span<std::int64_t> votes = {});
   /// As `begin` for the last call of the object, which ranks that leave take part in, too.
   void begin_last(std::string_view call);
@@ -76,7 +78,7 @@ class Meeting {
     num_own
   };
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  static constexpr std::size_t most_votes = 13, num_speakers = 4;
+  static constexpr std::size_t num_speakers = 4;
 
   void meet(std::string_view call, Role role, std::span<std::int64_t> votes);
   void judge(std::string_view call, Role role);

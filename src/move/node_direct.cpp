@@ -288,11 +288,11 @@ class NodeDirectRunner : public Exchange::Runner {
     const auto* places = peer.places(run_);
     const auto destinations = fields_.destinations();
     for (std::size_t f = 0; f < destinations.size(); ++f) {
-      const bool packed = places[f].array == FieldPlace::packed;
-      const auto* source = packed ? peer.packed(run_) + one.packed.offset_bytes +
-                                        static_cast<std::ptrdiff_t>(f) * one.packed.field_bytes
-                                  : exposed(places[f], one.peer);
-      for (const auto& piece : packed ? one.packed.pieces : one.direct) {
+      const bool is_packed = places[f].array == FieldPlace::packed;
+      const auto* source = is_packed ? peer.packed(run_) + one.packed.offset_bytes +
+                                           static_cast<std::ptrdiff_t>(f) * one.packed.field_bytes
+                                     : exposed(places[f], one.peer);
+      for (const auto& piece : is_packed ? one.packed.pieces : one.direct) {
         piece.run(source, static_cast<std::byte*>(destinations[f]));
       }
     }

@@ -132,6 +132,13 @@ StridedCopy::StridedCopy(const Box& box, const StridedSide& from, const StridedS
   order_axes();
 }
 
+StridedCopy::StridedCopy(std::span<const CopyAxis> axes, std::ptrdiff_t item_bytes)
+    : item_bytes_(item_bytes), num_bytes_(item_bytes) {
+  std::ranges::copy(axes, axes_.begin());
+  for (const auto& axis : axes) num_bytes_ *= axis.extent;
+  order_axes();
+}
+
 /// Merges what is contiguous, then puts the destination's fastest axis last and the source's
 /// fastest before it (if another), so that the last two are a plane.
 void StridedCopy::order_axes() {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "move/copy_kinds.hpp"
@@ -34,6 +35,8 @@ class StridedCopy {
   StridedCopy() = default;
   StridedCopy(const Box& box, const StridedSide& from, const StridedSide& to,
               std::ptrdiff_t item_bytes);
+  /// Items of `item_bytes` along at most `max_dims` axes, whose strides are given in bytes.
+  StridedCopy(std::span<const CopyAxis> axes, std::ptrdiff_t item_bytes);
 
   /// Copies from `source` to `destination`, the first bytes of the two memories. When it returns,
   /// whoever is told may read the destination, whatever the kind. Local.
@@ -57,6 +60,12 @@ class StridedCopy {
   std::string describe() const;
 
   using Axis = CopyAxis;
+  /// What is copied: runs of `run_bytes` contiguous bytes along axes with strides in bytes, from
+  /// and to these places behind the first bytes of the memories.
+  std::span<const Axis> axes() const { return axes_; }
+  std::ptrdiff_t run_bytes() const { return item_bytes_; }
+  std::ptrdiff_t from_offset() const { return from_offset_; }
+  std::ptrdiff_t to_offset() const { return to_offset_; }
 
  private:
   void order_axes();

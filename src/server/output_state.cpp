@@ -23,6 +23,18 @@ constexpr double longest_wait_s = 0.1;                       // news end it
 std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(1e9 * seconds); }
 double seconds(std::int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
+/// Ends copies from devices at the end of a call, however it ends.
+class EndOfCopies {
+ public:
+  explicit EndOfCopies(DeviceCopies& copies) : copies_(copies) {}
+  ~EndOfCopies() { copies_.end(); }
+  EndOfCopies(const EndOfCopies&) = delete;
+  EndOfCopies& operator=(const EndOfCopies&) = delete;
+
+ private:
+  DeviceCopies& copies_;
+};
+
 /// Adds the time until it goes to `sum_s`.
 class Timed {
  public:
@@ -62,6 +74,7 @@ OutputStatistics Output::State::statistics() const {
 // The description of a lowered step is as long as that of the step itself.
 WriteResult Output::State::write(const std::string& path, const FileContents& given) {
   const Timed call(statistics_.call_s);
+  const EndOfCopies end_of_copies(device_);
   progress();
   const auto& filled = with_defaults_.of(given, comm_.rank(), comm_.num_ranks());
   const auto& contents = series_ ? series_->with_time(filled) : filled;
@@ -74,6 +87,7 @@ WriteResult Output::State::write(const std::string& path, const FileContents& gi
   }
   if (!problem && series_) problem = series_->check(path, contents);
   bool fits = false;
+  if (!problem) problem = failure_of([&] { find_device_arrays(contents); });
   if (!problem) problem = failure_of([&] { prepare(path, contents); });
   if (!problem) {
     try_reserve();
@@ -203,10 +217,12 @@ Output::State::Votes Output::State::vote(const Asked& asked, const std::optional
   votes[Vote::ended] = first_heard();
   votes[Vote::minus_num_failed] = -statistics_.failed;
   votes[Vote::plan] = none;
+  votes[Vote::minus_device] = device_.any() ? -1 : 0;
   return votes;
 }
 
 void Output::State::meet(const char* what, std::span<std::int64_t> votes) {
+  static_assert(Vote::num_votes <= Meeting::most_votes);
   try {
     meeting_.begin(name_.empty() ? what : std::string(what) + " of output " + name_, votes);
   } catch (const Error&) {
@@ -241,6 +257,7 @@ Situation Output::State::hear(const Votes& votes, const Asked& asked,
   if (votes[Vote::failed] != none) throw_failure(votes);
   settle(votes);
   hear_votes(votes);
+  any_on_device_ = votes[Vote::minus_device] < 0;
   shapes_changed_ = votes[Vote::unchanged] == 0;
   return {votes[Vote::room] == 1, votes[Vote::room_lowered] == 1, votes[Vote::can_spill] == 1,
           seconds(-votes[Vote::minus_run_ns]), seconds(-votes[Vote::minus_seen_ns])};
@@ -346,6 +363,33 @@ void Output::State::try_reserve() {
   } else if (options_.when_full == WhenFull::lower && reserve(true)) {
     room_for_ = Reserved::lowered_step;
   }
+}
+
+void Output::State::find_device_arrays(const FileContents& contents) {
+  given_arrays_.clear();
+  for (const auto& variable : contents.variables) given_arrays_.push_back(variable.data);
+  device_.begin(given_arrays_, contents.stream);
+}
+
+void Output::State::agree_on_copies(const std::string& path, std::int64_t step,
+                                    std::optional<Error> failure) {
+  if (!any_on_device_) return;
+  if (failure) failure = about(fmt::format("{}: {} (step {})", who(), path, step), *failure);
+  try {
+    agree(comm_.raw(), failure ? &*failure : nullptr);
+  } catch (const Error&) {
+    ++statistics_.failed;
+    throw;
+  }
+}
+
+const FileContents& Output::State::on_host(const std::string& path, const FileContents& contents) {
+  if (!any_on_device_) return contents;
+  const FileContents* copied = nullptr;
+  auto failure = failure_of([&] { copied = &host_arrays_.of(contents, comm_.rank(), device_); });
+  agree_on_copies(path, contents.step, std::move(failure));
+  any_on_device_ = false;
+  return *copied;
 }
 
 void Output::State::wait_for_room(const Overflow::Choice& choice) {

@@ -8,8 +8,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/meeting.hpp"
+#include "move/device_copies.hpp"
+#include "server/host_arrays.hpp"
 #include "server/policy/overflow.hpp"
 #include "server/series_steps.hpp"
 #include "store/contents_check.hpp"
@@ -69,6 +72,7 @@ class Output::State {
       ended,             ///< steps known to have ended
       minus_num_failed,  ///< and to have failed
       plan,              ///< of those who write
+      minus_device,      ///< -1 if arrays lie in device memory
       num_votes
     };
   };
@@ -139,7 +143,16 @@ class Output::State {
   void wait_for_all(double& waited_s);
   /// The ranks tell each other what has ended. Collective, blocking.
   void exchange_news();
+  /// Any rank has given arrays in device memory, which `device_` copies. False once they are on the
+  /// host.
+  bool any_on_device() const { return any_on_device_; }
+  /// Throws on all ranks if the copies of any rank have failed, with the path and the step.
+  /// Collective if `any_on_device`, blocking.
+  void agree_on_copies(const std::string& path, std::int64_t step, std::optional<Error> failure);
+  /// `contents` with all arrays on the host. Throws as `agree_on_copies`, and is as collective.
+  const FileContents& on_host(const std::string& path, const FileContents& contents);
 
+  DeviceCopies device_;
   std::string name_, description_;
   OutputOptions options_;
   const Comm& comm_;
@@ -164,6 +177,7 @@ class Output::State {
   std::int64_t first_heard() const;
   void try_reserve();
   void wait_for_room(const server::Overflow::Choice& choice);
+  void find_device_arrays(const FileContents& contents);
   WriteResult carry_out(server::Overflow::Action action, const std::string& path,
                         const FileContents& contents);
   void continue_series(const std::string& path, const FileContents& contents);
@@ -175,6 +189,9 @@ class Output::State {
   server::Overflow overflow_;
   double opened_s_;
   Reserved room_for_ = Reserved::nothing;
+  server::HostArrays host_arrays_;
+  std::vector<const void*> given_arrays_;
+  bool any_on_device_ = false;
   bool shapes_changed_ = false;
   std::deque<Handed> under_way_;
   struct Failure {

@@ -234,7 +234,7 @@ void PacketPlan::lower(const Piece& piece, const std::byte* from, std::byte* to)
 
 void PacketPlan::pack(const Packet& packet, const FileContents& contents,
                       std::span<const std::byte> description, std::int32_t stream,
-                      std::int64_t number, std::span<std::byte> memory) {
+                      std::int64_t number, std::span<std::byte> memory, DeviceCopies& copies) {
   if (!packet.describes) description = {};
   PacketHeader header;
   header.bytes = std::ssize(memory);
@@ -257,11 +257,10 @@ void PacketPlan::pack(const Packet& packet, const FileContents& contents,
     std::memcpy(entry, &placed, sizeof(placed));
     entry += sizeof(placed);
     const auto& variable = contents.variables[static_cast<std::size_t>(placed.variable)];
-    const auto* from = static_cast<const std::byte*>(variable.data);
     if (lowered_ && variable.type == ItemType::float64) {
-      lower(piece, from, memory.data() + placed.at);
+      lower(piece, static_cast<const std::byte*>(variable.data), memory.data() + placed.at);
     } else {
-      piece.copy.run(from, memory.data() + placed.at);
+      copies.run(piece.copy, variable.data, memory.data() + placed.at);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "move/device_copies.hpp"
 #include "move/strided_copy.hpp"
 #include "server/step.hpp"
 #include "server/team.hpp"
@@ -119,10 +120,11 @@ class PacketPlan {
   const std::vector<Packet>& packets() const { return packets_; }
   /// Bytes of a packet with its description. Local.
   static std::ptrdiff_t bytes_of(const Packet& packet, std::ptrdiff_t description_bytes);
-  /// Fills `memory`, which is as large as `bytes_of` says. Local.
+  /// Fills `memory`, which is as large as `bytes_of` says; the caller finishes `copies`. If
+  /// lowered, arrays must be on the host. Local.
   void pack(const Packet& packet, const FileContents& contents,
             std::span<const std::byte> description, std::int32_t stream, std::int64_t number,
-            std::span<std::byte> memory);
+            std::span<std::byte> memory, DeviceCopies& copies);
   /// Its copies out of arrays. Local.
   std::vector<StridedCopy*> copies();
   /// Bytes of items that this client sends. Local.

@@ -36,26 +36,28 @@ namespace {
 constexpr std::size_t max_routes = 8;
 constexpr double relay_nap_s = 1e-3;  // messages between writers wake nobody
 
-/// Packs the boxes that `rank` has of `variable` one after another; returns where they end.
-std::byte* pack(const Variable& variable, int rank, std::byte* to) {
+/// Packs the boxes that `rank` has of `variable` one after another; returns where they end. The
+/// caller finishes `copies`.
+std::byte* pack(const Variable& variable, int rank, std::byte* to, DeviceCopies& copies) {
   const auto item = item_bytes(variable.type);
   const auto boxes = variable.layout->boxes(rank);
   for (std::size_t b = 0; b < boxes.size(); ++b) {
-    StridedCopy(boxes[b], side_of(boxes[b], boxes[b], variable.memory.boxes[b]),
-                packed_side(boxes[b]), item)
-        .run(static_cast<const std::byte*>(variable.data), to);
+    copies.run(StridedCopy(boxes[b], side_of(boxes[b], boxes[b], variable.memory.boxes[b]),
+                           packed_side(boxes[b]), item),
+               variable.data, to);
     to += boxes[b].num_items() * item;
   }
   return to;
 }
 
-/// Makes float64 of `contents` float32, in `memory`.
+/// Makes float64 of `contents`, which are on the host, float32, in `memory`.
 void lower(FileContents& contents, int rank, std::vector<std::vector<std::byte>>& memory) {
   for (auto& variable : contents.variables) {
     if (variable.type != ItemType::float64) continue;
     const auto items = static_cast<std::size_t>(variable.layout->num_items(rank));
     auto& bytes = memory.emplace_back(items * sizeof(double));
-    pack(variable, rank, bytes.data());
+    DeviceCopies none;
+    pack(variable, rank, bytes.data(), none);
     for (std::size_t i = 0; i < items; ++i) {
       double given = 0;
       std::memcpy(&given, bytes.data() + i * sizeof(double), sizeof given);
@@ -281,7 +283,7 @@ void PutOutput::hand_over(const std::string& path, const FileContents& contents,
   std::vector<std::vector<std::byte>> memory;
   FileContents in_single;
   if (lowered) {
-    in_single = contents;
+    in_single = on_host(path, contents);
     lower(in_single, comm_.rank(), memory);
     shapes_known_ = false;
   }
@@ -333,7 +335,7 @@ Step PutOutput::step_in_slot(const std::string& path, const FileContents& conten
   return step;
 }
 
-void PutOutput::put(const std::string& path, const FileContents& contents, std::int64_t number,
+void PutOutput::put(const std::string& path, const FileContents& given, std::int64_t number,
                     bool lowered, const std::shared_ptr<Route>& route) {
   const auto whole_path = absolute_path(path);
   wait_until_all_know([&] {
@@ -355,10 +357,23 @@ void PutOutput::put(const std::string& path, const FileContents& contents, std::
                            .trace = trace_};
   if (writers.has_me) {
     setting.slot = staging_.slot(comm_.rank(), place);
-    if (wants_rows(path, contents) || !throws_at_once()) {
+    if (wants_rows(path, given) || !throws_at_once()) {
       setting.step =
-          std::make_shared<const Step>(step_in_slot(whole_path, contents, number, *route, place));
+          std::make_shared<const Step>(step_in_slot(whole_path, given, number, *route, place));
     }
+  }
+  // Exchanges read from the host. What comes back from disk is there.
+  const bool is_new = number == num_handed();
+  const bool pushes = plan->method == "push";
+  const auto& contents = is_new && !pushes ? on_host(path, given) : given;
+  const bool from_devices = is_new && any_on_device();
+  if (from_devices) {  // before any rank makes a file
+    const Span span(trace_, Activity::transfer, "stage output");
+    auto failure = failure_of([&] {
+      route->move(contents, staging_, place, device_);
+      device_.finish();
+    });
+    agree_on_copies(path, contents.step, std::move(failure));
   }
   std::unique_ptr<PutFile> file;
   const bool plain = is_plain(path, contents);
@@ -367,10 +382,10 @@ void PutOutput::put(const std::string& path, const FileContents& contents, std::
     file = std::make_unique<PutFile>(setting, path, contents.step);
     if (!lay_out(*file, contents)) file.reset();
   }
-  {
+  if (!from_devices) {
     const Span span(trace_, Activity::transfer, "stage output");
-    route->move(contents, staging_, place);
-    if (plan->method == "push") check_mpi(MPI_Barrier(comm_.raw()));
+    route->move(contents, staging_, place, device_);
+    if (pushes) check_mpi(MPI_Barrier(comm_.raw()));
   }
   slot.number = number;
   slot.path = whole_path;
@@ -454,7 +469,10 @@ void PutOutput::spill(const std::string& path, const FileContents& contents) {
   packed_.resize(static_cast<std::size_t>(given_bytes_));
   run_agreed(comm_.raw(), [&] {
     auto* to = packed_.data();
-    for (const auto& variable : contents.variables) to = pack(variable, comm_.rank(), to);
+    for (const auto& variable : contents.variables) {
+      to = pack(variable, comm_.rank(), to, device_);
+    }
+    device_.finish();
     if (given_bytes_ > 0) spill_.put(packed_, 0, options_.priority);
   });
   auto& spilled = spilled_.emplace_back();

@@ -92,7 +92,7 @@ class PutOutput final : public Output::State {
   template <class Ready>
   void wait_until_all_know(Ready&& ready);
   void tell_holes(const FileContents& contents);
-  void put(const std::string& path, const FileContents& contents, std::int64_t number, bool lowered,
+  void put(const std::string& path, const FileContents& given, std::int64_t number, bool lowered,
            const std::shared_ptr<store::Route>& route);
   bool lay_out(PutFile& file, const FileContents& contents);
   Step step_in_slot(const std::string& path, const FileContents& contents, std::int64_t number,

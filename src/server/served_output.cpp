@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "chooser/absolute_path.hpp"
+#include "core/agreed_error.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"
 #include "server/step_file.hpp"
@@ -164,21 +165,53 @@ std::optional<Error> ServedOutput::never_fits() {
                            who(), bytes, client_.team().client, with, capacity));
 }
 
-void ServedOutput::hand_over(const std::string& path, const FileContents& contents, bool lowered) {
+void ServedOutput::hand_over(const std::string& path, const FileContents& given, bool lowered) {
   const Span span(trace_, Activity::transfer, "stage output");
   const double start_s = now_s();
   auto& plan = lowered ? *lowered_ : *plan_;
-  if (lowered) describe(path, contents, true);
-  auto block = reserved_.begin();
-  for (const auto& packet : plan.packets()) {
-    plan.pack(packet, contents, description_, number_of_stream_, num_handed(), *block);
-    client_.hand_over(packet.server, *block++, options_.priority);
+  if (lowered) describe(path, given, true);
+  if (any_on_device()) {
+    pack_from_devices(plan, path, given, lowered);
+  } else {
+    pack_and_hand_over(plan, given);
   }
   reserved_.clear();
   client_.note_work(work_of(plan), num_handed());
-  note_handed(path, contents.step, true);
+  note_handed(path, given.step, true);
   statistics_.bytes += plan.payload_bytes();
   statistics_.copy_s += now_s() - start_s;
+}
+
+void ServedOutput::pack_and_hand_over(PacketPlan& plan, const FileContents& contents) {
+  auto block = reserved_.begin();
+  for (const auto& packet : plan.packets()) {
+    plan.pack(packet, contents, description_, number_of_stream_, num_handed(), *block, device_);
+    client_.hand_over(packet.server, *block++, options_.priority);
+  }
+}
+
+// No server hears of the step before the copies of all ranks have succeeded.
+void ServedOutput::pack_from_devices(PacketPlan& plan, const std::string& path,
+                                     const FileContents& contents, bool lowered) {
+  try {
+    if (lowered) return pack_and_hand_over(plan, on_host(path, contents));
+    auto failure = failure_of([&] {
+      auto block = reserved_.begin();
+      for (const auto& packet : plan.packets()) {
+        plan.pack(packet, contents, description_, number_of_stream_, num_handed(), *block++,
+                  device_);
+      }
+      device_.finish();
+    });
+    agree_on_copies(path, contents.step, std::move(failure));
+  } catch (const Error&) {
+    unreserve();
+    throw;
+  }
+  auto block = reserved_.begin();
+  for (const auto& packet : plan.packets()) {
+    client_.hand_over(packet.server, *block++, options_.priority);
+  }
 }
 
 // If one rank's disk fails after all, no rank keeps its packets of the step.
@@ -191,7 +224,9 @@ void ServedOutput::spill(const std::string& path, const FileContents& contents) 
         const auto bytes = PacketPlan::bytes_of(packet, std::ssize(description_));
         spill_memory_.resize(std::max(spill_memory_.size(), static_cast<std::size_t>(bytes)));
         const std::span memory(spill_memory_.data(), static_cast<std::size_t>(bytes));
-        plan_->pack(packet, contents, description_, number_of_stream_, num_handed(), memory);
+        plan_->pack(packet, contents, description_, number_of_stream_, num_handed(), memory,
+                    device_);
+        device_.finish();
         spill_.put(memory, packet.server, options_.priority);
       }
     });

@@ -36,7 +36,7 @@ class ServedOutput : public Output::State {
   std::optional<Error> never_fits() override;
   void vote_more(const std::string& path, const FileContents& contents, Votes& votes) override;
   void take_shapes(const FileContents& contents) override;
-  void hand_over(const std::string& path, const FileContents& contents, bool lowered) override;
+  void hand_over(const std::string& path, const FileContents& given, bool lowered) override;
   bool can_spill_now() const override { return spill_.has_room(plan_->payload_bytes()); }
   void spill(const std::string& path, const FileContents& contents) override;
   void advance() override;
@@ -46,6 +46,9 @@ class ServedOutput : public Output::State {
 
   PacketPlan& plan_for(const FileContents& contents, bool lowered);
   void describe(const std::string& path, const FileContents& contents, bool lowered);
+  void pack_and_hand_over(PacketPlan& plan, const FileContents& contents);
+  void pack_from_devices(PacketPlan& plan, const std::string& path, const FileContents& contents,
+                         bool lowered);
   Client::Work work_of(const PacketPlan& plan) const;
 
   Client& client_;

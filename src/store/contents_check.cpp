@@ -236,6 +236,7 @@ void keep(FileContents& kept, const FileContents& given) {
   kept.scales = given.scales;
   keep(kept.group_attributes, given.group_attributes);
   kept.fault = given.fault;
+  kept.stream = given.stream;
 }
 
 bool has_plain_form(const Variable& variable) {

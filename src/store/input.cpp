@@ -5,6 +5,7 @@
 #include "tailrace/input.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -24,6 +25,7 @@
 #include "core/common_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
+#include "move/device_copies.hpp"
 #include "move/strided_copy.hpp"
 #include "store/contents_check.hpp"
 #include "store/dataset_reader.hpp"
@@ -34,6 +36,7 @@
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/output.hpp"
 #include "tailrace/trace.hpp"
 
@@ -80,6 +83,7 @@ class Input::State {
   std::optional<Comm> readers_comm;  ///< on readers
   std::int64_t checked = 0;
   double move_s = 0;
+  DeviceCopies copies;  ///< into arrays in device memory
 };
 
 namespace {
@@ -366,6 +370,50 @@ void check_readable(const Input::State& state, const FileIndex::Entry& entry, It
   require_all_files(state, entry);
 }
 
+/// The array that a call reads into: `data`, or memory of the host if it lies in device memory,
+/// from which `hand_over` copies.
+class Destination {
+ public:
+  /// Collective, blocking; throws on all ranks.
+  Destination(Input::State& state, std::ptrdiff_t bytes, void* data) : state_(state), given_(data) {
+    run_agreed(state_.comm.raw(), [&] {
+      const void* array = data;
+      state_.copies.begin({&array, 1}, 0);
+      if (!state_.copies.any()) return;
+      memory_ = Buffer(bytes, false);
+    });
+    any_on_device_ = true_on_any(state_.comm, state_.copies.any());
+  }
+  ~Destination() { state_.copies.end(); }
+  Destination(const Destination&) = delete;
+  Destination& operator=(const Destination&) = delete;
+
+  bool on_device() const { return state_.copies.any(); }
+  void* data() const { return on_device() ? memory_.data() : given_; }
+  /// Copies boxes from where they lie without gaps into `memory` of the array. Collective,
+  /// blocking; throws on all ranks.
+  void hand_over(std::span<const Box> boxes, const Memory& memory, std::ptrdiff_t item) {
+    if (!any_on_device_) return;
+    run_agreed(state_.comm.raw(), [&] {
+      if (!on_device()) return;
+      std::ptrdiff_t at = 0;
+      for (std::size_t b = 0; b < boxes.size(); ++b) {
+        state_.copies.run_into(StridedCopy(boxes[b], packed_side(boxes[b], at),
+                                           side_of(boxes[b], boxes[b], memory.boxes[b]), item),
+                               memory_.data(), given_);
+        at += boxes[b].num_items();
+      }
+      state_.copies.finish();
+    });
+  }
+
+ private:
+  Input::State& state_;
+  void* given_;
+  Buffer memory_;
+  bool any_on_device_ = false;
+};
+
 // Copies a share, boxes one after another, to its places in the whole array.
 void place(std::span<const Box> boxes, const Box& whole, std::ptrdiff_t item,
            const std::byte* share, std::byte* data) {
@@ -413,8 +461,11 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
   require_all(comm.raw(), !is_open || dense.boxes.empty() || given.num_items == dense.num_items,
               fmt::format("{}: variable {}: an array of {} items is given, rank {} holds {}",
                           state.path, name, given.num_items, comm.rank(), dense.num_items));
-  const Memory& memory = is_open ? dense : given;
   check_readable(state, entry, type);
+  Destination destination(state, dense.num_items * item_bytes(type), data);
+  const Memory& final_memory = is_open ? dense : given;
+  const Memory& memory = destination.on_device() ? dense : final_memory;
+  void* into = destination.data();
   Rounds rounds(state, entry, type);
   const auto plan = rounds.plan(store::wanted_units(rounds.units(), layout), store::piece_bytes);
   for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {
@@ -429,9 +480,11 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
     Exchange exchange(comm, Plan(shares, layout, comm.rank()),
                       Memory::dense(shares.boxes(comm.rank())), memory, {item_bytes(type), 1},
                       "untimed");
-    exchange.run({&source, 1}, {&data, 1});
+    exchange.run({&source, 1}, {&into, 1});
     state.move_s += now_s() - start_s;
   }
+  const auto boxes = layout.boxes(comm.rank());
+  destination.hand_over(boxes, final_memory, item_bytes(type));
 }
 
 void Input::read_form(const std::string& name, ItemType type, const Layout& layout,
@@ -453,6 +506,8 @@ void Input::read_all(const std::string& name, ItemType type, void* data) const {
   // Every share is passed on to all: fewer and larger ones cost fewer reads and broadcasts.
   const auto plan = rounds.plan(std::move(all), state.options.buffer_bytes);
   const auto whole = store::whole_box(entry);
+  Destination destination(state, whole.num_items() * item_bytes(type), data);
+  auto* into = static_cast<std::byte*>(destination.data());
   std::vector<std::byte> buffer;
   for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {
     const auto* mine = rounds.read(plan, round);
@@ -466,10 +521,12 @@ void Input::read_all(const std::string& name, ItemType type, void* data) const {
       if (state.is_reader && state.group == r) std::memcpy(buffer.data(), mine, buffer.size());
       if (state.is_reader) broadcast_bytes(state.readers_comm->raw(), buffer.data(), bytes, r);
       broadcast_bytes(state.group_comm->raw(), buffer.data(), bytes, 0);
-      place(boxes, whole, item_bytes(type), buffer.data(), static_cast<std::byte*>(data));
+      place(boxes, whole, item_bytes(type), buffer.data(), into);
     }
     state.move_s += now_s() - start_s;
   }
+  const std::array wholes{whole};
+  destination.hand_over(wholes, Memory::dense(wholes), item_bytes(type));
 }
 
 std::vector<double> Input::coordinate(const std::string& name) const {

@@ -208,11 +208,12 @@ void Route::fill_holes(const FileContents& contents, std::byte* slot) const {
   }
 }
 
-void Route::move(const FileContents& contents, const Staging& staging, int slot) {
+void Route::move(const FileContents& contents, const Staging& staging, int slot,
+                 DeviceCopies& copies) {
   if (!holes_.empty()) fill_holes(contents, staging.slot(rank_, slot));
   for (const auto& push : pushes_) {
-    push.copy.run(static_cast<const std::byte*>(contents.variables[push.variable].data),
-                  staging.slot(push.writer, slot) + push.staging_bytes);
+    copies.run(push.copy, contents.variables[push.variable].data,
+               staging.slot(push.writer, slot) + push.staging_bytes);
   }
   for (std::size_t v = 0; v < exchanges_.size(); ++v) {
     const void* source = contents.variables[v].data;

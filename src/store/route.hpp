@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "move/device_copies.hpp"
 #include "move/strided_copy.hpp"
 #include "store/contents_check.hpp"
 #include "store/file_image.hpp"
@@ -47,8 +48,9 @@ class Route {
   void lay_out_piece(bool checksums);
   const std::shared_ptr<const FileImage>& piece_image() const { return piece_image_; }
   /// Brings the data into slot `slot` of the writers. The caller synchronises the ranks before and
-  /// after if data is pushed. Collective.
-  void move(const FileContents& contents, const Staging& staging, int slot);
+  /// after if data is pushed, and finishes `copies`; arrays in device memory can only be pushed.
+  /// Collective.
+  void move(const FileContents& contents, const Staging& staging, int slot, DeviceCopies& copies);
 
  private:
   // One piece that this rank pushes to a writer.

@@ -73,7 +73,8 @@ class ServerMemoryTest : public ::testing::Test {
       const auto bytes = PacketPlan::bytes_of(packet, std::ssize(description));
       const auto& block = memory.emplace_back(bytes);
       const std::span whole(block.data(), static_cast<std::size_t>(bytes));
-      plan.pack(packet, contents, description, 0, number, whole);
+      DeviceCopies copies;
+      plan.pack(packet, contents, description, 0, number, whole, copies);
       packets.waiting.push_back({0, whole, static_cast<std::uint64_t>(number)});
     }
     Server server(packets, {.clients = {0}});

@@ -34,7 +34,8 @@ concept ItemRange = std::ranges::contiguous_range<Array> && std::ranges::sized_r
 
 /// One array of a file: `data` is this rank's part, described by `layout` and `memory`. The
 /// shortest form is `{"u", layout, u}`, with a halo `{"u", layout, u, {.halo = 1}}`. It refers to
-/// layout and data, which must live until the call that uses it returns.
+/// layout and data, which must live until the call that uses it returns. `data` may be memory of a
+/// GPU: give `std::span(pointer, items)`.
 struct Variable {
  private:
   /// A name in a list of dimensions. Numbers and braced lists do not convert to it, so `{.halo =
@@ -123,6 +124,9 @@ struct FileContents {
   /// Set if this rank could not create its contents: the call that uses them throws this error on
   /// all ranks. For bindings to other languages.
   std::optional<Error> fault = {};
+  /// For arrays in device memory: the stream (`CUstream`, `cudaStream_t` as a number; 1: the
+  /// default one) after whose work so far they are copied. 0: after all work of their device.
+  std::uintptr_t stream = 0;
 };
 
 }  // namespace tailrace

@@ -155,12 +155,17 @@ class ReadBack {
     Bytes expected(static_cast<std::size_t>(memory.num_items * item + 2 * guard_bytes),
                    std::byte{0xa5});
     auto data = expected;
+    auto* home =
+        array_home() != nullptr && own_dice_.chance(60) ? array_home()->put(data) : nullptr;
+    auto* into = home != nullptr ? static_cast<std::byte*>(home) : data.data();
     try {
       input.read(variable.name, type, from_boxes(variable.extents, parts), memory,
-                 data.data() + guard_bytes);
+                 into + guard_bytes);
+      if (home != nullptr) take_home(home, boxes, item, data);
     } catch (const Error& error) {
       const std::string text = error.what();
       const bool refused = text.find("does not fit") != std::string::npos;
+      if (home != nullptr) array_home()->free(home);
       if (all_fit || !refused || error.code() != Errc::invalid_input) throw;
       ++counts_.unfit;
       return;
@@ -178,6 +183,13 @@ class ReadBack {
     fail(fmt::format("{}: {} ({}) read as {} by {} ranks differs at byte {} of the memory",
                      name_of(file), variable.name, type_name(variable.type), type_name(type),
                      readers.num_ranks(), at));
+  }
+
+  static void take_home(void* home, const std::vector<Box>& boxes, std::ptrdiff_t item,
+                        Bytes& data) {
+    data = array_home()->get(home, data.size());
+    array_home()->free(home);
+    for (const auto& box : boxes) array_home()->note_read(box.num_items() * item);
   }
 
   void fail(const std::string& text) {

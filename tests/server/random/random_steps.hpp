@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "array_home.hpp"
 #include "random_boxes.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/output.hpp"
@@ -193,24 +194,55 @@ class StepArrays {
         });
       }
       layouts_.push_back(variable.layout());
+      const bool elsewhere = array_home() != nullptr && own_dice.chance(80);
+      homes_.push_back(elsewhere ? array_home()->put(data) : nullptr);
+      if (elsewhere) {
+        for (const auto& box : boxes) bytes_elsewhere_ += box.num_items() * item;
+      }
       contents_.variables.push_back({variable.name, variable.type, variable.dims, &layouts_.back(),
-                                     memory, data.data(), variable.attributes});
+                                     memory, elsewhere ? homes_.back() : data.data(),
+                                     variable.attributes});
     }
+    if (array_home() != nullptr) contents_.stream = array_home()->stream();
     before_ = arrays_;
     contents_.coordinates = step.coordinates;
     contents_.attributes = step.attributes;
     contents_.step = step.number;
   }
   const FileContents& contents() const { return contents_; }
-  bool changed() const { return arrays_ != before_; }
+  ~StepArrays() {
+    for (auto* home : homes_) {
+      if (home != nullptr) array_home()->free(home);
+    }
+  }
+  StepArrays(const StepArrays&) = delete;
+  StepArrays& operator=(const StepArrays&) = delete;
+
+  bool changed() const {
+    for (std::size_t a = 0; a < homes_.size(); ++a) {
+      if (homes_[a] == nullptr) continue;
+      if (array_home()->get(homes_[a], before_[a].size()) != before_[a]) return true;
+    }
+    return arrays_ != before_;
+  }
   /// A `write` that has returned needs the arrays no more.
   void spoil() {
     for (auto& array : arrays_) std::ranges::fill(array, std::byte{0xee});
+    for (auto& home : homes_) {
+      if (home != nullptr) array_home()->free(home);
+      home = nullptr;
+    }
+  }
+  /// The step has been taken.
+  void note_written() const {
+    if (array_home() != nullptr) array_home()->note_written(bytes_elsewhere_);
   }
 
  private:
   std::vector<Layout> layouts_;
   std::vector<Bytes> arrays_, before_;
+  std::vector<void*> homes_;  // null: the array is on the host
+  std::ptrdiff_t bytes_elsewhere_ = 0;
   FileContents contents_;
 };
 

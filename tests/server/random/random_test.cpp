@@ -105,6 +105,7 @@ class OutputProblem : private ReadBack {
     StepArrays arrays(steps_[n], compute.rank(), own_dice_);
     if (!tight_) someone_is_late(compute, dice_);
     taken_[n] = write(paths_[n], arrays.contents());
+    if (taken_[n] != left_out) arrays.note_written();
     if (arrays.changed()) fail("write changed the caller's arrays");
     arrays.spoil();
   }
