@@ -592,9 +592,10 @@ class Output:
         """
         Writes arrays (or `Variable`s) by name; they may be changed when it returns. An array
         has the shape of this rank's box, with any strides, or is 1D with the items of all its
-        boxes. Returns the outcome: "staged" (the file will follow), "written", "dropped",
-        "lowered" or "spilled". Raises on all ranks alike. Collective over the ranks that
-        compute; blocking for the copy, and as `when_full` says.
+        boxes; it may lie on a CUDA device (CuPy, JAX, PyTorch). Returns the outcome: "staged"
+        (the file will follow), "written", "dropped", "lowered" or "spilled". Raises on all
+        ranks alike. Collective over the ranks that compute; blocking for the copy, and as
+        `when_full` says.
         """
 
     def progress(self) -> None:
@@ -699,7 +700,8 @@ class Input:
 
     def read(self, name: str, layout: Layout, out: Any = None, dtype: numpy.typing.DTypeLike | None = None) -> numpy.typing.NDArray[Any]:
         """
-        This rank's part of variable `name`, into `out` or a new array. Collective, blocking.
+        This rank's part of variable `name`, into `out`, which may lie on a GPU, or a new
+        array. Collective, blocking.
         """
 
     def read_all(self, name: str, dtype: numpy.typing.DTypeLike | None = None) -> numpy.typing.NDArray[Any]:
