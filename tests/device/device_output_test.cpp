@@ -3,6 +3,7 @@
 // device are the same error on all ranks, and the call may be repeated.
 #include <fstream>
 #include <iterator>
+#include <latch>
 #include <sstream>
 
 #include "fake_cuda.h"
@@ -73,6 +74,34 @@ TEST_F(DeviceOutput, FilesAreThoseOfHostArrays) {
       EXPECT_GT(right.size(), 1000U);
       EXPECT_EQ(bytes_of(stem + "_device.h5"), right) << servers << " " << compress;
     }
+  }
+}
+
+// The first step stays in the staging memory until the second has been taken.
+TEST_F(DeviceOutput, StepsInSinglePrecisionAreThoseOfHostArrays) {
+  for (const std::string method : {"auto", "alltoallv"}) {
+    std::latch second_is_taken(1);
+    StageFunctions functions;
+    functions.stages["hold"] = [&](std::int64_t, std::span<StagePart>) { second_is_taken.wait(); };
+    const auto path = folder_ / fmt::format("low_{}.h5", method);
+    Output output(comm_, {.servers = "hidden",
+                          .buffered_files = 1,
+                          .method = method,
+                          .functions = functions,
+                          .when_full = WhenFull::lower,
+                          .products = {{.name = "held", .stages = {"call name=hold"}}}});
+    launch();
+    output.write(folder_ / "first.h5", contents(array_));
+    launch();
+    EXPECT_EQ(output.write(path, contents(array_)), WriteResult::lowered);
+    second_is_taken.count_down();
+    output.finish();
+    const Input input(comm_, path);
+    EXPECT_EQ(input.type("u"), ItemType::float32);
+    std::vector<float> back(static_cast<std::size_t>(box_.num_items()));
+    input.read("u", ItemType::float32, layout_, {{}, box_.num_items()}, back.data());
+    EXPECT_EQ(back.front(), static_cast<float>(field_[1 * 9 * 8 + 2 * 8 + 1]));
+    EXPECT_EQ(back.back(), static_cast<float>(field_[4 * 9 * 8 + 6 * 8 + 6]));
   }
 }
 
