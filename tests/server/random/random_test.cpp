@@ -243,7 +243,16 @@ class OutputProblem : private ReadBack {
     }
     if (is_zarr) return;
     const auto verified = verify_file(comm_, file.path);
-    if (verified.damaged() || !verified.problem.empty()) fail(name_of(file) + ": verify: damaged");
+    if (verified.damaged() || !verified.problem.empty()) {
+      auto text = fmt::format("{}: verify: damaged {}", name_of(file), verified.problem);
+      for (const auto& dataset : verified.datasets) {
+        if (!dataset.damaged()) continue;
+        text += fmt::format(" {}: {} {}", dataset.name, dataset.num_damages, dataset.problem);
+        if (dataset.damages.empty()) continue;
+        text += ", " + dataset.damages.front().describe(dataset.name, dataset.files.front());
+      }
+      fail(text);
+    }
     // Servers write holes that cross their parts without checksums.
     const bool bare = variant_.strategy.empty() && has_holes_in(steps_[file.step]);
     if (comm_.rank() == 0 && !bare && verified.checksums != file.checksums) {
