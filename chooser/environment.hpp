@@ -75,6 +75,10 @@ inline constexpr std::array environment_variables{
                         "where it is full, write at once; sync files that are closed later"},
     EnvironmentVariable{"TAILRACE_IO_CLOSE", "later, wait", "wait; later with --with hidden",
                         "--with hidden: whether closing a file waits until it is whole"},
+    EnvironmentVariable{"TAILRACE_IO_FILES", "patterns, as *.h5,run/*.nc; empty: none",
+                        "none; *.h5,*.hdf5,*.nc,*.nc4 with --with hidden",
+                        "--with hidden: files written by POSIX (serial HDF5, netCDF, h5py) whose "
+                        "writes are hidden"},
     EnvironmentVariable{"TAILRACE_BLAS", "library", "",
                         "--with blas: library: only the program's own library is used"},
     EnvironmentVariable{"TAILRACE_BLAS_LIBRARIES", "FILE:FILE, none", "those found",

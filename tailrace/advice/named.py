@@ -13,6 +13,8 @@ from tailrace.profile.job import choose_launcher, find_library, find_petsc_plugi
 
 # Words of TAILRACE_IO that say how writes are hidden.
 OPTIONS_OF_HIDDEN = ("memory", "through", "fsync")
+# Files that serial HDF5 and netCDF write, by their usual names.
+HIDDEN_FILES = "*.h5,*.hdf5,*.nc,*.nc4"
 
 # What is put before MPI's library. Calls that our collectives leave to MPI sleep while they wait,
 # where that helps.
@@ -30,7 +32,11 @@ def hidden_environment(given: Mapping[str, str]) -> dict[str, str]:
     words = given.get("TAILRACE_IO", "hidden")
     if "hidden" not in words.split(","):
         words = f"hidden,{words}" if words.split("=")[0] in OPTIONS_OF_HIDDEN else "hidden"
-    return {"TAILRACE_IO": words, "TAILRACE_IO_CLOSE": given.get("TAILRACE_IO_CLOSE", "later")}
+    return {
+        "TAILRACE_IO": words,
+        "TAILRACE_IO_CLOSE": given.get("TAILRACE_IO_CLOSE", "later"),
+        "TAILRACE_IO_FILES": given.get("TAILRACE_IO_FILES", HIDDEN_FILES),
+    }
 
 
 def named_setting(what: str, runner: Runner) -> Setting:

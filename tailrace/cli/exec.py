@@ -51,7 +51,7 @@ def exec_(
     \b
     waiting      ranks that share cores sleep while they wait
     collectives  faster collective calls        io      faster MPI-IO
-    hidden       MPI-IO, HDF5 and NetCDF write while the program computes
+    hidden       HDF5, netCDF (parallel or serial) and MPI-IO write while the program computes
     blas         faster BLAS calls              refine  faster dense solves
     sparse       faster sparse products and solves of PETSc
     remembered   what tailrace advise found for this program
@@ -109,7 +109,8 @@ def _run_with(what: str, ranks: int, command: list[str], is_given: bool) -> int:
         return _run_dense(what, ranks, command, is_given)
     from tailrace.advice.named import named_setting  # noqa: PLC0415
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
-    from tailrace.profile.job import follow  # noqa: PLC0415
+    from tailrace.launch.launcher import Launch  # noqa: PLC0415
+    from tailrace.profile.job import family_of, follow  # noqa: PLC0415
 
     runner = make_runner(ranks, command)
     setting = named_setting(what, runner)
@@ -120,4 +121,11 @@ def _run_with(what: str, ranks: int, command: list[str], is_given: bool) -> int:
             "wait": "closing a file waits until it is whole",
         }.get(close, "not known: wait is taken")
         typer.echo(f"tailrace: TAILRACE_IO_CLOSE={close}: {meaning}", err=True)
+        files = setting.environment["TAILRACE_IO_FILES"] or "none"
+        typer.echo(
+            f"tailrace: TAILRACE_IO_FILES={files}: files whose writes by POSIX are hidden, too",
+            err=True,
+        )
+        if ranks == 1 and not is_given and family_of(runner.program) is None:
+            runner.launch = Launch("none", [])  # a program without MPI needs no launcher
     return follow(runner.words(setting), runner.launch)

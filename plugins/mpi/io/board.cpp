@@ -16,8 +16,9 @@
 namespace tailrace::plugins {
 namespace {
 
+// Shared with children, too, which then see what their parent has written meanwhile.
 void* map(int descriptor, std::size_t bytes) {
-  const int kind = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  const int kind = descriptor < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
   void* const found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind, descriptor, 0);
   return found == MAP_FAILED ? nullptr : found;
 }
@@ -76,17 +77,56 @@ void Board::make() {
   PMPI_Comm_rank(node, &rank_);
   PMPI_Comm_size(node, &num_ranks_);
   const auto bytes = sizeof(BoardEntry) * entries_per_rank;
-  void* memory = map_together(node, rank_, bytes * static_cast<std::size_t>(num_ranks_));
+  void* memory =
+      map_together(node, rank_, bytes * static_cast<std::size_t>(num_ranks_) + sizeof *turn_);
   if (memory != nullptr) {
     PMPI_Comm_group(node, &group_);
   } else {
     rank_ = 0;
     num_ranks_ = 1;
     PMPI_Comm_group(MPI_COMM_SELF, &group_);
-    memory = map(-1, bytes);
+    memory = map(-1, bytes + sizeof *turn_);
   }
   PMPI_Comm_free(&node);
+  if (memory == nullptr) return;
+  alone_ = entries_;
+  set_memory(memory);
+  covers_job_ = covers(MPI_COMM_WORLD);
+}
+
+void Board::make_alone() {
+  job_ =
+      static_cast<std::uint64_t>(std::time(nullptr)) << 24 ^ static_cast<std::uint64_t>(getpid());
+  num_ranks_ = 1;
+  set_memory(map(-1, sizeof(BoardEntry) * entries_per_rank + sizeof *turn_));
+}
+
+void Board::set_memory(void* memory) {
   entries_ = static_cast<BoardEntry*>(memory);
+  if (memory == nullptr) return;
+  void* const behind = entries_ + std::ptrdiff_t{num_ranks_} * entries_per_rank;
+  turn_ = static_cast<std::atomic<std::uint32_t>*>(behind);
+}
+
+Board::Opens::Opens(Board& board) : turn_(*board.turn_) {
+  for (Pause pause;; pause()) {
+    std::uint32_t none = 0;
+    if (turn_.compare_exchange_strong(none, 1)) return;
+  }
+}
+
+Board::Opens::~Opens() { turn_ = 0; }
+
+bool Board::has_open(std::uint64_t name, FileId file) {
+  bool found = false;
+  each([&](BoardEntry& entry) {
+    const bool is_same =
+        entry.name.load() == name ||
+        (file.inode != 0 && entry.inode.load() == file.inode && entry.device.load() == file.device);
+    found = is_same && entry.state.load() == BoardEntry::open;
+    return !found;
+  });
+  return found;
 }
 
 bool Board::covers(MPI_Comm comm) const {
@@ -117,7 +157,7 @@ BoardEntry* Board::take() {
   return nullptr;
 }
 
-void Board::add(BoardEntry& entry, Bytes bytes, std::uint64_t stamp) {
+BoardEntry::Range& Board::add(BoardEntry& entry, Bytes bytes, std::uint64_t stamp) {
   const std::uint64_t number = entry.posted.load();
   for (Pause pause; number - entry.written.load() >= BoardEntry::num_ranges;) pause();
   BoardEntry::Range& range = entry.ranges[number % BoardEntry::num_ranges];
@@ -125,13 +165,17 @@ void Board::add(BoardEntry& entry, Bytes bytes, std::uint64_t stamp) {
   range.end = bytes.end;
   range.stamp = stamp;
   entry.posted = number + 1;
+  return range;
 }
 
 bool Board::wait(FileId file, Bytes bytes, bool own, std::uint64_t group, std::uint64_t stamp) {
   bool waited = false;
   const BoardEntry* const first = entries_ + std::ptrdiff_t{rank_} * entries_per_rank;
   each([&](BoardEntry& entry) {
-    if (!own && &entry >= first && &entry < first + entries_per_rank) return true;
+    const bool is_own =
+        (&entry >= first && &entry < first + entries_per_rank) ||
+        (alone_ != nullptr && &entry >= alone_ && &entry < alone_ + entries_per_rank);
+    if (!own && is_own) return true;
     if (entry.inode.load() != file.inode || entry.device.load() != file.device) return true;
     const std::uint64_t entry_group = entry.group.load();
     const bool is_same_call = group != 0 && stamp != 0 && entry_group == group;
@@ -171,6 +215,10 @@ void Board::each(const std::function<bool(BoardEntry&)>& action) {
   for (std::ptrdiff_t i = 0; i < num; ++i) {
     if (entries_[i].state.load() == BoardEntry::unused) continue;
     if (!action(entries_[i])) return;
+  }
+  if (alone_ == nullptr) return;
+  for (BoardEntry* one = alone_; one != alone_ + entries_per_rank; ++one) {
+    if (one->state.load() != BoardEntry::unused && !action(*one)) return;
   }
 }
 

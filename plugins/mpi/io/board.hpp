@@ -54,16 +54,20 @@ class Board {
   // The table of MPI_COMM_WORLD's ranks on this node; without shared memory each rank is alone.
   // Collective over MPI_COMM_WORLD, blocking.
   void make();
+  // The table of this process alone, for files that a program without MPI opens, or opens before
+  // MPI starts. Local.
+  void make_alone();
   bool is_made() const { return entries_ != nullptr; }
   // A number that no other job has; the same on all ranks.
   std::uint64_t job() const { return job_; }
-  // Whether it has all ranks of a communicator. Local.
+  // Whether it has all ranks of a communicator, or of the job. Local.
   bool covers(MPI_Comm comm) const;
+  bool covers_job() const { return covers_job_; }
 
   // A free entry of this rank; null if there is none. Local.
   BoardEntry* take();
   // Adds a write that is about to be queued; waits while there are too many. Local, blocking.
-  static void add(BoardEntry& entry, Bytes bytes, std::uint64_t stamp);
+  static BoardEntry::Range& add(BoardEntry& entry, Bytes bytes, std::uint64_t stamp);
 
   // Waits until no rank has a write under way to `bytes` of the file, but for those of `group` with
   // this `stamp`, which are of the same collective call; `own`: those of this rank also count.
@@ -73,14 +77,31 @@ class Board {
   std::int64_t pending_end(FileId file);
   // Calls `action` with each entry that is used, until it returns false.
   void each(const std::function<bool(BoardEntry&)>& action);
+  // Whether a rank of the node has a file open, of this name (a hash) or this one.
+  bool has_open(std::uint64_t name, FileId file);
+  // While this lives, no other rank of the node opens a file by POSIX. Local, blocking.
+  class Opens {
+   public:
+    explicit Opens(Board& board);
+    ~Opens();
+    Opens(const Opens&) = delete;
+    Opens& operator=(const Opens&) = delete;
+
+   private:
+    std::atomic<std::uint32_t>& turn_;
+  };
   // Files that are open or not whole yet; of these, closed ones.
   bool has_unfinished(bool only_closed = false);
 
  private:
+  void set_memory(void* memory);
   static constexpr int entries_per_rank = 32;
   BoardEntry* entries_ = nullptr;  // never unmapped: threads write until the process ends
-  int num_ranks_ = 0, rank_ = 0;   // of the node
+  BoardEntry* alone_ = nullptr;    // those from before MPI started
+  std::atomic<std::uint32_t>* turn_ = nullptr;  // behind the entries
+  int num_ranks_ = 0, rank_ = 0;                // of the node
   MPI_Group group_ = MPI_GROUP_NULL;
+  bool covers_job_ = true;
   std::uint64_t job_ = 0;
 };
 

@@ -46,8 +46,10 @@ int open(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, File f
     return refuse_to_open(comm, code);
   }
   if (how.temporary.empty()) {
+    const OwnCalls quiet;  // MPI's descriptor is none of the program's
     code = pass();
   } else {
+    const OwnCalls quiet;
     MPI_File made = MPI_FILE_NULL;
     code = TAILRACE_NEXT(MPI_File_open)(comm, how.temporary.c_str(), mode, info, &made);
     if (code == MPI_SUCCESS) leave_handle(file, made);

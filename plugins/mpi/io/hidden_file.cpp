@@ -13,12 +13,16 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "chooser/environment.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/log.hpp"
+#include "tailrace/more/hints.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::plugins {
@@ -91,8 +95,53 @@ HiddenFiles& hidden_files() {
   return one;
 }
 
-std::shared_ptr<HiddenFile> HiddenFile::make(const std::string& path, const Opening& opening,
-                                             MPI_Comm comm) {
+HiddenOptions hidden_options() {
+  HiddenOptions options;
+  const char* const words = environment("TAILRACE_IO");
+  std::string text(value_of_word(words, "memory").value_or(""));
+  const char* const old =
+      renamed_environment("TAILRACE_IO_MEMORY", "TAILRACE_IO=hidden,memory=BYTES");
+  if (text.empty() && old != nullptr) text = old;
+  try {
+    if (!text.empty()) options.most_bytes = parse_bytes(text, "TAILRACE_IO=hidden,memory=BYTES");
+  } catch (const Error& error) {
+    say(LogLevel::warning, error.what());
+  }
+  options.writes_through = value_of_word(words, "through").has_value();
+  options.syncs_files = value_of_word(words, "fsync").has_value();
+  const char* const close = environment("TAILRACE_IO_CLOSE");
+  constexpr std::array<std::string_view, 2> ways{"later", "wait"};
+  report_ignored("TAILRACE_IO_CLOSE", unknown_word(close, ways), "later or wait; wait is taken");
+  options.closes_later = value_of_word(close, "later").has_value();
+  return options;
+}
+
+// Small writes in one block of memory, in the order of the calls.
+struct HiddenFile::Batch {
+  static constexpr std::int64_t most_bytes = 1 << 20, most_of_a_run = 64 << 10;
+  static constexpr std::size_t most_runs = 4096;
+  std::vector<FileRun> places;
+  std::byte* data = nullptr;
+  std::int64_t bytes = 0, capacity = 0;
+  BoardEntry::Range* range = nullptr;
+
+  bool has_room(std::int64_t more) const {
+    return bytes + more <= capacity && places.size() < most_runs;
+  }
+  void add(FileRun place, const std::byte* from) {
+    std::memcpy(data + bytes, from, static_cast<std::size_t>(place.bytes));
+    bytes += place.bytes;
+    // A failure is reported with the offset of the run.
+    if (!places.empty() && places.back().end() == place.offset &&
+        places.back().bytes + place.bytes <= most_of_a_run) {
+      places.back().bytes += place.bytes;
+    } else {
+      places.push_back(place);
+    }
+  }
+};
+
+std::shared_ptr<HiddenFile> HiddenFile::make(const std::string& path, const Opening& opening) {
   const OwnCalls quiet;
   struct stat facts {};
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -110,8 +159,8 @@ std::shared_ptr<HiddenFile> HiddenFile::make(const std::string& path, const Open
   file->path_ = opening.path.empty() ? path : opening.path;
   file->temporary_ = opening.temporary;
   file->id_ = id_of(facts);
-  file->spans_nodes_ = !board.covers(comm);
-  PMPI_Comm_size(comm, &file->num_ranks_);
+  file->spans_nodes_ = opening.spans_nodes;
+  file->num_ranks_ = opening.num_ranks;
   entry->device = file->id_.device;
   entry->inode = file->id_.inode;
   entry->group = opening.group;
@@ -128,12 +177,63 @@ HiddenFile::~HiddenFile() {
 
 void HiddenFile::post(std::vector<FileRun> places, Buffer copy, std::uint64_t stamp) {
   const std::lock_guard lock(posting_);
+  {
+    const std::lock_guard batching(batching_);
+    batch_.reset();  // what follows must not be written before this
+  }
   Board::add(*entry_, {places.front().offset, places.back().end()}, stamp);
   hidden_files().thread().post(
       std::move(copy), [self = shared_from_this(), places = std::move(places)](const auto* data) {
         if (self->entry_->error.load() == 0) self->write(places, data);
         ++self->entry_->written;
       });
+}
+
+bool HiddenFile::append(FileRun place, const std::byte* data) {
+  const std::lock_guard lock(batching_);
+  if (!batch_ || !batch_->has_room(place.bytes)) return false;
+  BoardEntry::Range& range = *batch_->range;
+  range.begin = std::min<std::int64_t>(range.begin.load(), place.offset);
+  range.end = std::max<std::int64_t>(range.end.load(), place.end());
+  batch_->add(place, data);
+  return true;
+}
+
+void HiddenFile::post(FileRun place, const std::byte* data) {
+  WriteBehind& thread = hidden_files().thread();
+  const std::int64_t capacity =
+      std::min(Batch::most_bytes, hidden_files().options().most_bytes / 4);
+  if (place.bytes > capacity / 4) {
+    Buffer copy = thread.room(place.bytes);
+    std::memcpy(copy.data(), data, static_cast<std::size_t>(place.bytes));
+    post({place}, std::move(copy), 0);
+    return;
+  }
+  if (append(place, data)) return;
+  Buffer memory = thread.room(capacity);
+  const std::lock_guard lock(posting_);
+  const auto batch = std::make_shared<Batch>();
+  batch->data = memory.data();
+  batch->capacity = capacity;
+  batch->add(place, data);
+  {
+    // The thread may wait for this lock below, so it is not held while the board is full.
+    const std::lock_guard batching(batching_);
+    batch_.reset();
+  }
+  batch->range = &Board::add(*entry_, {place.offset, place.end()}, 0);
+  {
+    const std::lock_guard batching(batching_);
+    batch_ = batch;
+  }
+  thread.post(std::move(memory), [self = shared_from_this(), batch](const auto* copies) {
+    {
+      const std::lock_guard batching(self->batching_);
+      if (self->batch_ == batch) self->batch_.reset();
+    }
+    if (self->entry_->error.load() == 0) self->write(batch->places, copies);
+    ++self->entry_->written;
+  });
 }
 
 void HiddenFile::write(const std::vector<FileRun>& places, const std::byte* data) {
@@ -162,7 +262,7 @@ WriteFailure HiddenFile::failure() const {
 }
 
 int HiddenFile::publish() {
-  if (temporary_.empty()) return 0;
+  if (temporary_.empty() || has_name_) return 0;
   const OwnCalls quiet;
   if (wants_sync_ || hidden_files().options().syncs_files) {
     if (::fsync(descriptor_) != 0) return errno;
@@ -174,6 +274,7 @@ int HiddenFile::publish() {
                           id_of(facts).inode == id_.inode && id_of(facts).device == id_.device;
     if (!has_name) return error;
   }
+  has_name_ = true;
   if (wants_sync_ || hidden_files().options().syncs_files) sync_folder(folder_of(path_));
   return 0;
 }
@@ -222,6 +323,21 @@ void HiddenFiles::start(const HiddenOptions& options) {
   pthread_atfork(nullptr, nullptr, [] { hidden_files().is_child_ = true; });
 }
 
+void HiddenFiles::start_alone(const HiddenOptions& options) {
+  options_ = options;
+  board_.make_alone();
+  watches = true;
+  pthread_atfork(nullptr, nullptr, [] { hidden_files().is_child_ = true; });
+}
+
+bool HiddenFiles::take_failure(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find(failed_paths_.begin(), failed_paths_.end(), path);
+  if (found == failed_paths_.end()) return false;
+  failed_paths_.erase(found);
+  return true;
+}
+
 WriteBehind& HiddenFiles::thread() {
   const std::lock_guard lock(mutex_);
   if (!thread_) thread_ = std::make_unique<WriteBehind>(options_.most_bytes);
@@ -235,22 +351,20 @@ Opening HiddenFiles::open(MPI_Comm comm, const std::string& path, int mode) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   const std::string full = full_path(path);
-  int failed = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find(failed_paths_.begin(), failed_paths_.end(), full);
-    if (found != failed_paths_.end()) {
-      failed_paths_.erase(found);
-      failed = 1;
-    }
-  }
+  int failed = take_failure(full) ? 1 : 0;
   PMPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm);
   if (failed != 0) opening.code = MPI_ERR_IO;
   waited_s_ += now_s() - begin_s;
   if (opening.code != MPI_SUCCESS) return opening;
   std::array<std::uint64_t, 2> said{};
   if (rank == 0) {
-    opening = decide(path, mode);
+    const bool is_plain = (mode & (MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_SEQUENTIAL)) == 0;
+    Wish wish;
+    wish.creates = is_plain && (mode & MPI_MODE_CREATE) != 0;
+    wish.writes = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
+    wish.is_exclusive = (mode & MPI_MODE_EXCL) != 0;
+    wish.empties = is_in_library_create();
+    opening = decide(path, wish);
     int world_rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     said = {opening.temporary.empty() ? 0U : 1U,
@@ -260,27 +374,31 @@ Opening HiddenFiles::open(MPI_Comm comm, const std::string& path, int mode) {
   opening.path = broadcast_text(comm, opening.path);
   if (said[0] != 0) opening.temporary = broadcast_text(comm, opening.temporary);
   opening.group = said[1];
+  opening.spans_nodes = !board_.covers(comm);
+  PMPI_Comm_size(comm, &opening.num_ranks);
   return opening;
 }
 
-Opening HiddenFiles::decide(const std::string& path, int mode) {
+Opening HiddenFiles::decide(const std::string& path, const Wish& wish) {
   const OwnCalls quiet;
   Opening opening;
   opening.path = full_path(path);
-  const bool writes = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
-  const bool is_plain = (mode & (MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_SEQUENTIAL)) == 0;
-  if (!options_.closes_later || (mode & MPI_MODE_CREATE) == 0 || !writes || !is_plain)
-    return opening;
+  if (!options_.closes_later || !wish.creates || !wish.writes) return opening;
   struct stat facts {};
   const bool exists = ::lstat(path.c_str(), &facts) == 0;
   if (!exists && errno != ENOENT) return opening;
-  if (exists && ((mode & MPI_MODE_EXCL) != 0 || !is_in_library_create() || !is_replaceable(facts)))
-    return opening;
+  const FileId old = exists ? id_of(facts) : FileId{};
+  if (exists && (wish.is_exclusive || !wish.empties || !is_replaceable(facts))) return opening;
   const std::string folder = folder_of(opening.path);
   // A name that begins with the kind of file system ("ufs:name") is MPI's to understand.
   if (path.find(':') != std::string::npos || ::access(folder.c_str(), W_OK) != 0) return opening;
   opening.temporary = temporary_name(opening.path, board_.job());
-  ::unlink(opening.temporary.c_str());
+  // Ranks that have it open write into one file.
+  if (wish.is_alone && board_.has_open(hash_of(opening.path), old)) {
+    opening.temporary.clear();
+    return opening;
+  }
+  if (!wish.is_alone) ::unlink(opening.temporary.c_str());
   if (exists) {  // the new file has the old one's permissions
     const int made = ::open(opening.temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                             facts.st_mode & 07777);
@@ -290,6 +408,7 @@ Opening HiddenFiles::decide(const std::string& path, int mode) {
     }
     ::fchmod(made, facts.st_mode & 07777);
     ::close(made);
+    opening.is_made = true;
   }
   return opening;
 }

@@ -29,26 +29,40 @@ struct HiddenOptions {
   bool syncs_files = false;             // a file is durable before it gets its name
   bool closes_later = false;
 };
+HiddenOptions hidden_options();  // as the environment has them
+
+// How a program opens a file.
+struct Wish {
+  bool creates = false, writes = false;
+  bool is_exclusive = false;  // fails if the file exists
+  bool empties = false;       // the old content is lost
+  bool is_alone = false;      // other ranks may open it at the same time, too
+};
 
 // How a file is opened; the same on all ranks.
 struct Opening {
   int code = MPI_SUCCESS;  // else an earlier writing of the file has failed
   std::string path;        // as the program calls it, without links and relative parts
   std::string temporary;   // empty if it is written under its own name
+  bool is_made = false;    // the temporary file exists, with the old one's permissions
   std::uint64_t group = 0;
+  int num_ranks = 1;         // that open it together
+  bool spans_nodes = false;  // ranks on other nodes may have it, too
 };
 
 class HiddenFile : public std::enable_shared_from_this<HiddenFile> {
  public:
   // `path` exists. Null if it cannot be opened or too many files are open. Local.
-  static std::shared_ptr<HiddenFile> make(const std::string& path, const Opening& opening,
-                                          MPI_Comm comm);
+  static std::shared_ptr<HiddenFile> make(const std::string& path, const Opening& opening);
   ~HiddenFile();
   HiddenFile(const HiddenFile&) = delete;
   HiddenFile& operator=(const HiddenFile&) = delete;
 
   // Queues a write; see Board::wait about `stamp`. Local.
   void post(std::vector<FileRun> places, Buffer copy, std::uint64_t stamp);
+  // Queues a copy of a write; small ones that the thread has not begun yet are queued together.
+  // Local.
+  void post(FileRun place, const std::byte* data);
   // Writes at once. Local, blocking.
   void write(const std::vector<FileRun>& places, const std::byte* data);
   // Waits for this rank's writes. Local, blocking.
@@ -71,6 +85,7 @@ class HiddenFile : public std::enable_shared_from_this<HiddenFile> {
   FileId id() const { return id_; }
   const std::string& path() const { return path_; }
   bool is_temporary() const { return !temporary_.empty(); }
+  bool has_name() const { return has_name_; }
   // Ranks on other nodes may have it, too.
   bool spans_nodes() const { return spans_nodes_; }
   std::uint64_t group() const { return entry_->group.load(); }
@@ -78,6 +93,8 @@ class HiddenFile : public std::enable_shared_from_this<HiddenFile> {
  private:
   friend class HiddenFiles;
   HiddenFile() = default;
+  struct Batch;
+  bool append(FileRun place, const std::byte* data);
   void finish();
   void complete();
   void fail(WriteFailure failure);
@@ -90,6 +107,9 @@ class HiddenFile : public std::enable_shared_from_this<HiddenFile> {
   std::atomic<bool> wants_sync_ = false, is_reported_ = false;
   BoardEntry* entry_ = nullptr;
   std::mutex posting_;
+  std::atomic<bool> has_name_ = false;
+  std::mutex batching_;           // held while no other lock is waited for
+  std::shared_ptr<Batch> batch_;  // the last write that is queued, if more may join it
 };
 
 // What a process does behind its computation.
@@ -97,6 +117,8 @@ class HiddenFiles {
  public:
   // Collective over MPI_COMM_WORLD, blocking.
   void start(const HiddenOptions& options);
+  // For this process alone, before MPI starts or without it. Local.
+  void start_alone(const HiddenOptions& options);
   bool is_started() const { return board_.is_made() && !is_child_; }
   const HiddenOptions& options() const { return options_; }
   Board& board() { return board_; }
@@ -105,6 +127,10 @@ class HiddenFiles {
   // Before a file is opened by the ranks of `comm`: waits for its earlier writing, and decides
   // under which name it is written. Collective over `comm`, blocking.
   Opening open(MPI_Comm comm, const std::string& path, int mode);
+  // Under which name a file is written, without its group. Local.
+  Opening decide(const std::string& path, const Wish& wish);
+  // Whether an earlier writing of the file has failed; says so once. `path` is full. Local.
+  bool take_failure(const std::string& path);
   // Waits until a file of this name, closed earlier, is whole; one that is still open gets its name
   // now. Local, blocking.
   void wait_for(const std::string& path);
@@ -124,8 +150,6 @@ class HiddenFiles {
   double waited_s() const { return waited_s_; }
 
  private:
-  Opening decide(const std::string& path, int mode);
-
   HiddenOptions options_;
   Board board_;
   std::mutex mutex_;

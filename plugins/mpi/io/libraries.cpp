@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "io/hidden_file.hpp"
+#include "io/posix_files.hpp"
 
 namespace tailrace::plugins {
 namespace {
@@ -72,6 +73,25 @@ std::int64_t H5Fcreate(const char* path, unsigned flags, std::int64_t made, std:
 int H5Fclose(std::int64_t file) {
   const Within within(closes);
   return TAILRACE_LIBRARY_CALL(H5Fclose)(file);
+}
+
+// What is flushed is for other programs to read.
+int H5Fflush(std::int64_t object, int scope) {
+  const int code = TAILRACE_LIBRARY_CALL(H5Fflush)(object, scope);
+  if (!is_in_library_close()) publish_posix();
+  return code;
+}
+
+int H5Fstart_swmr_write(std::int64_t file) {
+  const int code = TAILRACE_LIBRARY_CALL(H5Fstart_swmr_write)(file);
+  expose_all_posix(PosixRefusal::shared_use);
+  return code;
+}
+
+int nc_sync(int id) {
+  const int code = TAILRACE_LIBRARY_CALL(nc_sync)(id);
+  publish_posix();
+  return code;
 }
 
 int nc_create_par(const char* path, int mode, MPI_Comm comm, MPI_Info info, int* id) {

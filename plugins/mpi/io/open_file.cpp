@@ -152,7 +152,7 @@ OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File fi
   if (hides && ::stat(path_.c_str(), &facts) == 0)
     id_ = {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
   if (hides && is_written && never_ == Refusal::none) {
-    hidden_ = HiddenFile::make(path_, opening, comm);
+    hidden_ = HiddenFile::make(path_, opening);
     if (!hidden_) never_ = Refusal::open;
   }
   // Alone on the node's disk, a rank gains nothing by writing with others.

@@ -19,8 +19,9 @@
 #include "common/mpi_start.hpp"
 #include "io/hidden_file.hpp"
 #include "io/open_file.hpp"
+#include "io/posix_files.hpp"
 #include "tailrace/log.hpp"
-#include "tailrace/more/hints.hpp"
+#include "tailrace/more/launched_alone.hpp"
 
 namespace tailrace::plugins {
 namespace {
@@ -116,8 +117,9 @@ void leave_all(bool is_together) {
 
 // A failure that no call of the program returned is the status of the process.
 __attribute__((destructor)) void at_exit() {
-  if (chosen != FileMode::hidden || !hidden_files().is_started()) return;
-  if (!ended) leave_all(false);
+  const bool has_failed = leave_posix();
+  if (!has_failed && (chosen != FileMode::hidden || !hidden_files().is_started())) return;
+  if (chosen == FileMode::hidden && !ended) leave_all(false);
   if (!hidden_files().has_failed()) return;
   std::fflush(nullptr);
   _exit(EXIT_FAILURE);
@@ -151,30 +153,7 @@ bool same_ranks(MPI_Group group, MPI_Group other) {
 
 FileMode file_mode() { return chosen; }
 
-namespace {
-
-HiddenOptions hidden_options() {
-  HiddenOptions options;
-  const char* const words = environment("TAILRACE_IO");
-  std::string text(value_of_word(words, "memory").value_or(""));
-  const char* const old =
-      renamed_environment("TAILRACE_IO_MEMORY", "TAILRACE_IO=hidden,memory=BYTES");
-  if (text.empty() && old != nullptr) text = old;
-  try {
-    if (!text.empty()) options.most_bytes = parse_bytes(text, "TAILRACE_IO=hidden,memory=BYTES");
-  } catch (const Error& error) {
-    say(LogLevel::warning, error.what());
-  }
-  options.writes_through = value_of_word(words, "through").has_value();
-  options.syncs_files = value_of_word(words, "fsync").has_value();
-  const char* const close = environment("TAILRACE_IO_CLOSE");
-  constexpr std::array<std::string_view, 2> ways{"later", "wait"};
-  report_ignored("TAILRACE_IO_CLOSE", unknown_word(close, ways), "later or wait; wait is taken");
-  options.closes_later = value_of_word(close, "later").has_value();
-  return options;
-}
-
-}  // namespace
+bool is_before_mpi() { return !started && tailrace::detail::variable_of_several() != nullptr; }
 
 void only_sessions() { say_only_sessions("io", "taking MPI-IO"); }
 

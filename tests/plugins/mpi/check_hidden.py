@@ -75,6 +75,18 @@ def descendants(process: int) -> list[int]:
     return found
 
 
+def kill_processes(process: subprocess.Popen[str]) -> None:
+    """Kill a command and all that it has started."""
+    for one in [*descendants(process.pid), process.pid]:
+        try:
+            os.kill(one, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    if process.stdout is not None:
+        process.stdout.close()
+    process.wait()
+
+
 def kill_after(folder: Path, bin_dir: str, program: str, lines: int, *arguments: str) -> int:
     """Kill a run when it has printed some lines, and a little later; return how many it printed."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -92,13 +104,7 @@ def kill_after(folder: Path, bin_dir: str, program: str, lines: int, *arguments:
     while printed < lines and process.stdout.readline():
         printed += 1
     time.sleep(random.random() * 0.01)  # any moment will do
-    for one in [*descendants(process.pid), process.pid]:
-        try:
-            os.kill(one, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    process.stdout.close()
-    process.wait()
+    kill_processes(process)
     return printed
 
 

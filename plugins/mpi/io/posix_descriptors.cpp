@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls of POSIX with a descriptor, of files that are hidden (posix_files.hpp). A call on another
+// descriptor is passed on after one look at a table.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "io/next_call.hpp"
+#include "io/posix_files.hpp"
+
+namespace tailrace::plugins {
+namespace {
+
+template <class Pass>
+ssize_t write_to(int descriptor, const void* data, std::size_t bytes, std::optional<off_t> offset,
+                 Pass&& pass) {
+  const auto file = posix_file(descriptor);
+  if (!file) return pass();
+  const iovec piece{const_cast<void*>(data), bytes};
+  return file->write(descriptor, &piece, 1, offset, pass);
+}
+
+template <class Pass>
+ssize_t write_to(int descriptor, const iovec* pieces, int count, std::optional<off_t> offset,
+                 Pass&& pass) {
+  const auto file = posix_file(descriptor);
+  if (!file || count <= 0) return pass();
+  return file->write(descriptor, pieces, count, offset, pass);
+}
+
+template <class Pass>
+ssize_t read_from(int descriptor, std::size_t bytes, std::optional<off_t> offset, Pass&& pass) {
+  const auto file = posix_file(descriptor);
+  return file ? file->read(descriptor, bytes, offset, pass) : pass();
+}
+
+std::size_t bytes_of(const iovec* pieces, int count) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += pieces[i].iov_len;
+  return bytes;
+}
+
+// Offset -1 of preadv2 and pwritev2 is that of the descriptor.
+std::optional<off_t> offset_of(off_t offset) {
+  return offset == -1 ? std::nullopt : std::optional(offset);
+}
+
+// A call that is the system's, after what waits.
+template <class Pass>
+auto after_all(int descriptor, Pass&& pass) {
+  if (const auto file = posix_file(descriptor)) file->settle();
+  return pass();
+}
+
+template <class Pass>
+auto exposed(int descriptor, Pass&& pass) {
+  expose_posix(descriptor, PosixRefusal::shared_use);
+  return pass();
+}
+
+template <class Pass>
+off_t seek(int descriptor, off_t offset, int whence, Pass&& pass) {
+  if (whence == SEEK_SET || whence == SEEK_CUR) return pass(offset, whence);
+  const auto file = posix_file(descriptor);
+  if (!file) return pass(offset, whence);
+  if (whence != SEEK_END) {  // data and holes
+    file->settle();
+    return pass(offset, whence);
+  }
+  struct stat facts {};
+  if (::fstat(descriptor, &facts) != 0) return -1;
+  if (offset < 0 && facts.st_size + offset < 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  return pass(facts.st_size + offset, SEEK_SET);
+}
+
+template <class Pass>
+int measure(struct stat* facts, Pass&& pass) {
+  const int code = pass();
+  if (code == 0 && has_posix_files()) correct_size(*facts);
+  return code;
+}
+
+template <class Pass>
+int truncate_to(int descriptor, off_t bytes, Pass&& pass) {
+  const auto file = posix_file(descriptor);
+  return file ? file->truncate(bytes, pass) : pass();
+}
+
+template <class Pass>
+int sync_file(int descriptor, Pass&& pass) {
+  const auto file = posix_file(descriptor);
+  return file ? file->sync(pass) : pass();
+}
+
+template <class Pass>
+int close_file(int descriptor, Pass&& pass) {
+  const int error = closing_posix(descriptor);
+  const int code = pass();
+  if (error == 0 || code != 0) return code;
+  errno = error;
+  return -1;
+}
+
+template <class Pass>
+int copy(int from, int to, Pass&& pass) {
+  if (to >= 0 && from != to && posix_file(to) && ::fcntl(from, F_GETFD) >= 0) closing_posix(to);
+  const int made = pass();
+  if (made >= 0 && made != from) copied_posix(from, made);
+  return made;
+}
+
+template <class Pass>
+int control(int descriptor, int command, void* argument, Pass&& pass) {
+  const bool is_lock = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
+                       command == F_OFD_SETLKW;
+  if (is_lock) expose_posix(descriptor, PosixRefusal::shared_use);
+  if (command == F_SETFL) {
+    const auto flags = static_cast<int>(reinterpret_cast<std::intptr_t>(argument));
+    if ((flags & O_APPEND) != 0) expose_posix(descriptor, PosixRefusal::appends);
+    if ((flags & O_DIRECT) != 0) expose_posix(descriptor, PosixRefusal::synchronous);
+  }
+  const int result = pass();
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) copied_posix(descriptor, result);
+  return result;
+}
+
+void close_all(unsigned first, unsigned last) {
+  constexpr unsigned most = 4096;
+  if (!has_posix_files()) return;
+  for (unsigned i = first; i <= std::min(last, most - 1); ++i) closing_posix(static_cast<int>(i));
+}
+
+int status_at_end(int status) {
+  return leave_posix() && status == EXIT_SUCCESS ? EXIT_FAILURE : status;
+}
+
+}  // namespace
+}  // namespace tailrace::plugins
+
+using namespace tailrace::plugins;
+
+extern "C" {
+#pragma GCC visibility push(default)
+
+// A call with these arguments; `does` has the system's call as `pass`.
+#define TAILRACE_ON(result, symbol, declared, given, does) \
+  result own_##symbol declared TAILRACE_AS(symbol);        \
+  result own_##symbol declared {                           \
+    TAILRACE_NEXT_CALL(own_##symbol, symbol)               \
+    const auto pass = [&] { return next given; };          \
+    return does;                                           \
+  }
+
+TAILRACE_ON(ssize_t, write, (int file, const void* data, std::size_t bytes), (file, data, bytes),
+            write_to(file, data, bytes, {}, pass))
+#define TAILRACE_PWRITE(symbol)                                                               \
+  TAILRACE_ON(ssize_t, symbol, (int file, const void* data, std::size_t bytes, off_t offset), \
+              (file, data, bytes, offset), write_to(file, data, bytes, offset, pass))
+TAILRACE_PWRITE(pwrite)
+TAILRACE_PWRITE(pwrite64)
+TAILRACE_ON(ssize_t, writev, (int file, const iovec* pieces, int count), (file, pieces, count),
+            write_to(file, pieces, count, {}, pass))
+#define TAILRACE_PWRITEV(symbol)                                                         \
+  TAILRACE_ON(ssize_t, symbol, (int file, const iovec* pieces, int count, off_t offset), \
+              (file, pieces, count, offset), write_to(file, pieces, count, offset, pass))
+TAILRACE_PWRITEV(pwritev)
+TAILRACE_PWRITEV(pwritev64)
+#define TAILRACE_PWRITEV2(symbol)                                                           \
+  TAILRACE_ON(                                                                              \
+      ssize_t, symbol, (int file, const iovec* pieces, int count, off_t offset, int flags), \
+      (file, pieces, count, offset, flags),                                                 \
+      flags != 0 ? exposed(file, pass) : write_to(file, pieces, count, offset_of(offset), pass))
+TAILRACE_PWRITEV2(pwritev2)
+TAILRACE_PWRITEV2(pwritev64v2)
+
+TAILRACE_ON(ssize_t, read, (int file, void* data, std::size_t bytes), (file, data, bytes),
+            read_from(file, bytes, {}, pass))
+TAILRACE_ON(ssize_t, __read_chk, (int file, void* data, std::size_t bytes, std::size_t most),
+            (file, data, bytes, most), read_from(file, bytes, {}, pass))
+#define TAILRACE_PREAD(symbol)                                                          \
+  TAILRACE_ON(ssize_t, symbol, (int file, void* data, std::size_t bytes, off_t offset), \
+              (file, data, bytes, offset), read_from(file, bytes, offset, pass))
+TAILRACE_PREAD(pread)
+TAILRACE_PREAD(pread64)
+#define TAILRACE_PREAD_CHK(symbol)                                                       \
+  TAILRACE_ON(ssize_t, symbol,                                                           \
+              (int file, void* data, std::size_t bytes, off_t offset, std::size_t most), \
+              (file, data, bytes, offset, most), read_from(file, bytes, offset, pass))
+TAILRACE_PREAD_CHK(__pread_chk)
+TAILRACE_PREAD_CHK(__pread64_chk)
+TAILRACE_ON(ssize_t, readv, (int file, const iovec* pieces, int count), (file, pieces, count),
+            read_from(file, bytes_of(pieces, count), {}, pass))
+#define TAILRACE_PREADV(symbol)                                                          \
+  TAILRACE_ON(ssize_t, symbol, (int file, const iovec* pieces, int count, off_t offset), \
+              (file, pieces, count, offset),                                             \
+              read_from(file, bytes_of(pieces, count), offset, pass))
+TAILRACE_PREADV(preadv)
+TAILRACE_PREADV(preadv64)
+#define TAILRACE_PREADV2(symbol)                                                   \
+  TAILRACE_ON(ssize_t, symbol,                                                     \
+              (int file, const iovec* pieces, int count, off_t offset, int flags), \
+              (file, pieces, count, offset, flags),                                \
+              read_from(file, bytes_of(pieces, count), offset_of(offset), pass))
+TAILRACE_PREADV2(preadv2)
+TAILRACE_PREADV2(preadv64v2)
+
+#define TAILRACE_SEEK(symbol)                                                                  \
+  off_t own_##symbol(int file, off_t offset, int whence) TAILRACE_AS(symbol);                  \
+  off_t own_##symbol(int file, off_t offset, int whence) {                                     \
+    TAILRACE_NEXT_CALL(own_##symbol, symbol)                                                   \
+    return seek(file, offset, whence, [&](off_t to, int how) { return next(file, to, how); }); \
+  }
+TAILRACE_SEEK(lseek)
+TAILRACE_SEEK(lseek64)
+
+TAILRACE_ON(int, fstat, (int file, struct stat* facts), (file, facts), measure(facts, pass))
+TAILRACE_ON(int, fstat64, (int file, struct stat* facts), (file, facts), measure(facts, pass))
+TAILRACE_ON(int, __fxstat, (int version, int file, struct stat* facts), (version, file, facts),
+            measure(facts, pass))
+TAILRACE_ON(int, __fxstat64, (int version, int file, struct stat* facts), (version, file, facts),
+            measure(facts, pass))
+TAILRACE_ON(int, ftruncate, (int file, off_t bytes), (file, bytes), truncate_to(file, bytes, pass))
+TAILRACE_ON(int, ftruncate64, (int file, off_t bytes), (file, bytes),
+            truncate_to(file, bytes, pass))
+TAILRACE_ON(int, fsync, (int file), (file), sync_file(file, pass))
+TAILRACE_ON(int, fdatasync, (int file), (file), sync_file(file, pass))
+TAILRACE_ON(int, syncfs, (int file), (file), (publish_posix(), pass()))
+TAILRACE_ON(void, sync, (void), (), (publish_posix(), pass()))
+TAILRACE_ON(int, sync_file_range, (int file, off_t offset, off_t bytes, unsigned flags),
+            (file, offset, bytes, flags), after_all(file, pass))
+#define TAILRACE_FALLOCATE(symbol)                                          \
+  TAILRACE_ON(int, symbol, (int file, int mode, off_t offset, off_t bytes), \
+              (file, mode, offset, bytes), after_all(file, pass))
+TAILRACE_FALLOCATE(fallocate)
+TAILRACE_FALLOCATE(fallocate64)
+TAILRACE_ON(int, posix_fallocate, (int file, off_t offset, off_t bytes), (file, offset, bytes),
+            after_all(file, pass))
+TAILRACE_ON(int, posix_fallocate64, (int file, off_t offset, off_t bytes), (file, offset, bytes),
+            after_all(file, pass))
+
+TAILRACE_ON(int, close, (int file), (file), close_file(file, pass))
+TAILRACE_ON(int, dup, (int file), (file), copy(file, -1, pass))
+TAILRACE_ON(int, dup2, (int file, int to), (file, to), copy(file, to, pass))
+TAILRACE_ON(int, dup3, (int file, int to, int flags), (file, to, flags), copy(file, to, pass))
+TAILRACE_ON(int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags),
+            ((flags & 4) == 0 ? close_all(first, last) : void(), pass()))  // 4: only at exec
+TAILRACE_ON(void, closefrom, (int first), (first),
+            (close_all(static_cast<unsigned>(std::max(first, 0)), ~0U), pass()))
+
+#define TAILRACE_FCNTL(symbol)                                                              \
+  int own_##symbol(int file, int command, ...) TAILRACE_AS(symbol);                         \
+  int own_##symbol(int file, int command, ...) {                                            \
+    static const auto next = next_call<int (*)(int, int, ...)>(#symbol);                    \
+    va_list more;                                                                           \
+    va_start(more, command);                                                                \
+    void* const argument = va_arg(more, void*);                                             \
+    va_end(more);                                                                           \
+    return control(file, command, argument, [&] { return next(file, command, argument); }); \
+  }
+TAILRACE_FCNTL(fcntl)
+TAILRACE_FCNTL(fcntl64)
+TAILRACE_ON(int, lockf, (int file, int command, off_t bytes), (file, command, bytes),
+            exposed(file, pass))
+TAILRACE_ON(int, lockf64, (int file, int command, off_t bytes), (file, command, bytes),
+            exposed(file, pass))
+
+#define TAILRACE_MMAP(symbol)                                                            \
+  TAILRACE_ON(void*, symbol,                                                             \
+              (void* at, std::size_t bytes, int may, int flags, int file, off_t offset), \
+              (at, bytes, may, flags, file, offset), exposed(file, pass))
+TAILRACE_MMAP(mmap)
+TAILRACE_MMAP(mmap64)
+// The system closes it together with the stream.
+TAILRACE_ON(void*, fdopen, (int file, const char* mode), (file, mode),
+            (expose_posix(file, PosixRefusal::shared_use), closing_posix(file), pass()))
+#define TAILRACE_SENDFILE(symbol)                                                    \
+  TAILRACE_ON(ssize_t, symbol, (int to, int from, off_t* offset, std::size_t bytes), \
+              (to, from, offset, bytes), after_all(from, [&] { return after_all(to, pass); }))
+TAILRACE_SENDFILE(sendfile)
+TAILRACE_SENDFILE(sendfile64)
+#define TAILRACE_MOVE(symbol)                                                                    \
+  TAILRACE_ON(ssize_t, symbol,                                                                   \
+              (int from, off_t* start, int to, off_t* there, std::size_t bytes, unsigned flags), \
+              (from, start, to, there, bytes, flags),                                            \
+              after_all(from, [&] { return after_all(to, pass); }))
+TAILRACE_MOVE(copy_file_range)
+TAILRACE_MOVE(splice)
+TAILRACE_ON(int, ioctl, (int file, unsigned long request, void* argument),
+            (file, request, argument), after_all(file, pass))
+
+#define TAILRACE_EXIT(symbol)                                     \
+  [[noreturn]] void own_##symbol(int status) TAILRACE_AS(symbol); \
+  void own_##symbol(int status) {                                 \
+    static const auto next = next_call<void (*)(int)>(#symbol);   \
+    next(status_at_end(status));                                  \
+    __builtin_unreachable();                                      \
+  }
+TAILRACE_EXIT(_exit)
+TAILRACE_EXIT(_Exit)
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs that write files by POSIX: hidden_posix TASK FOLDER ... `random FOLDER SEED CALLS` makes
+// random calls and prints what each returned, so a run with hidden writes must print the same and
+// leave the same files as a run without. `files FOLDER SEED FILES` writes files in one go, for
+// tests that kill it. `full FOLDER WHEN` meets a limit of the file's size. `big FOLDER MIB` writes
+// much and prints the most memory it had. `abandoned FOLDER` ends by _exit with its file open.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { most_bytes = 600000, num_names = 3, num_descriptors = 5, block = 64 << 10 };
+
+static uint64_t state;
+static char folder[4000];
+static unsigned char data[most_bytes];
+static int open_files[num_descriptors];
+static int sees_otherwise;  // also by calls after which files are written at once
+
+static int below(int count) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (int)((state >> 33) % (uint64_t)count);
+}
+
+static const char* name_of(int number) {
+  static char names[4][4096];
+  static int next;
+  char* const name = names[next++ % 4];
+  snprintf(name, sizeof names[0], "%s/file%d.%s", folder, number, number == 2 ? "other" : "h5");
+  return name;
+}
+
+static uint64_t hash(const unsigned char* from, ssize_t bytes) {
+  uint64_t sum = 0xcbf29ce484222325;
+  for (ssize_t i = 0; i < bytes; ++i) sum = (sum ^ from[i]) * 0x100000001b3;
+  return sum;
+}
+
+static void said(const char* call, long result, const void* seen, ssize_t bytes) {
+  const int error = result < 0 ? errno : 0;
+  const uint64_t sum = seen != NULL && bytes > 0 ? hash(seen, bytes) : 0;
+  printf("%s %ld %d %016llx\n", call, result, error, (unsigned long long)sum);
+}
+
+static int size_of_write(void) {
+  const int kind = below(10);
+  return 1 + (kind < 5 ? below(200) : kind < 9 ? below(20000) : below(most_bytes - 1));
+}
+
+static void fill(int bytes) {
+  const unsigned first = (unsigned)below(256);
+  for (int i = 0; i < bytes; ++i) data[i] = (unsigned char)(first + (unsigned)i * 7u);
+}
+
+static void open_one(int slot) {
+  static const int ways[] = {
+      O_RDWR | O_CREAT | O_TRUNC,    O_RDWR | O_CREAT,         O_RDWR, O_RDONLY, O_WRONLY | O_CREAT,
+      O_WRONLY | O_CREAT | O_APPEND, O_RDWR | O_CREAT | O_EXCL};
+  if (open_files[slot] >= 0) {
+    said("close", close(open_files[slot]), NULL, 0);
+    open_files[slot] = -1;
+  }
+  int way = below(7);
+  if (way == 5 && !sees_otherwise) way = 0;
+  const int number = below(num_names);
+  open_files[slot] = open(name_of(number), ways[way], 0640);
+  said("open", open_files[slot] < 0 ? -1 : way, NULL, 0);
+}
+
+static void show_file(int file) {
+  struct stat facts;
+  const int code = fstat(file, &facts);
+  printf("fstat %d %lld %o\n", code, code == 0 ? (long long)facts.st_size : -1,
+         code == 0 ? facts.st_mode : 0);
+}
+
+static void show_name(const char* path) {
+  struct stat facts;
+  const int code = stat(path, &facts);
+  printf("stat %d %lld %o %d\n", code, code == 0 ? (long long)facts.st_size : -1,
+         code == 0 ? facts.st_mode : 0, access(path, R_OK));
+}
+
+// What a stream, a mapping, a child or the kernel itself sees of a file.
+static void see_otherwise(int file, const char* path) {
+  const int way = below(5);
+  if (way == 0) {
+    FILE* const stream = fopen(path, "r");
+    const ssize_t bytes = stream != NULL ? (ssize_t)fread(data, 1, most_bytes, stream) : -1;
+    said("fopen", bytes, data, bytes);
+    if (stream != NULL) fclose(stream);
+  } else if (way == 1) {
+    struct stat facts;
+    if (fstat(file, &facts) != 0 || facts.st_size == 0) return;
+    void* const memory = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED) return;
+    said("mmap", facts.st_size, memory, facts.st_size);
+    munmap(memory, (size_t)facts.st_size);
+  } else if (way == 2) {
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      const ssize_t bytes = pread(file, data, most_bytes, 0);
+      said("child", bytes, data, bytes);
+      fflush(stdout);
+      _exit(0);
+    }
+    waitpid(child, NULL, 0);
+  } else if (way == 3) {
+    char copy[4096];
+    snprintf(copy, sizeof copy, "%s/copy", folder);
+    const int to = open(copy, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    off_t from = 0;
+    const ssize_t bytes = sendfile(to, file, &from, most_bytes);
+    said("sendfile", bytes, NULL, 0);
+    const ssize_t got = pread(to, data, most_bytes, 0);
+    said("copied", got, data, got);
+    close(to);
+  } else {
+    fflush(stdout);
+    char command[9000];
+    snprintf(command, sizeof command, "test -e %s && cksum < %s", path, path);
+    said("system", system(command), NULL, 0);
+  }
+}
+
+static void call(int slot) {
+  const int file = open_files[slot];
+  const int what = below(30);
+  if (file < 0 || what == 0) {
+    open_one(slot);
+    return;
+  }
+  const off_t offset = below(most_bytes);
+  const int bytes = size_of_write();
+  if (what < 8) {
+    fill(bytes);
+    said("pwrite", pwrite(file, data, (size_t)bytes, offset), NULL, 0);
+  } else if (what < 12) {
+    fill(bytes);
+    said("write", write(file, data, (size_t)bytes), NULL, 0);
+  } else if (what < 14) {
+    fill(bytes);
+    const struct iovec pieces[3] = {
+        {data, (size_t)bytes / 3}, {data + 5, 0}, {data + 1, (size_t)bytes / 2}};
+    said("writev", what == 12 ? writev(file, pieces, 3) : pwritev(file, pieces, 3, offset), NULL,
+         0);
+  } else if (what < 17) {
+    const ssize_t got = pread(file, data, (size_t)bytes, offset);
+    said("pread", got, data, got);
+  } else if (what < 19) {
+    const ssize_t got = read(file, data, (size_t)bytes);
+    said("read", got, data, got);
+  } else if (what < 21) {
+    static const int whence[] = {SEEK_SET, SEEK_CUR, SEEK_END};
+    said("lseek", lseek(file, below(2) ? -below(1000) : below(5000), whence[below(3)]), NULL, 0);
+  } else if (what == 21) {
+    said("ftruncate", ftruncate(file, below(2) ? offset : offset / 8), NULL, 0);
+  } else if (what < 24) {
+    show_file(file);
+    show_name(name_of(below(num_names)));
+  } else if (what == 24) {
+    const int other = below(num_descriptors);
+    if (other == slot) return;
+    if (open_files[other] >= 0 && below(2)) {
+      said("dup2", dup2(file, open_files[other]) >= 0 ? 0 : -1, NULL, 0);
+    } else {
+      if (open_files[other] >= 0) said("close", close(open_files[other]), NULL, 0);
+      open_files[other] = dup(file);
+    }
+  } else if (what == 25) {
+    said("fsync", below(2) ? fsync(file) : fdatasync(file), NULL, 0);
+  } else if (what == 26) {
+    if (sees_otherwise) see_otherwise(file, name_of(below(num_names)));
+  } else if (what == 27) {
+    const int way = below(4);
+    if (way == 0) said("unlink", unlink(name_of(below(num_names))), NULL, 0);
+    if (way == 1) said("rename", rename(name_of(below(2)), name_of(below(num_names))), NULL, 0);
+    if (way == 2) said("truncate", truncate(name_of(below(num_names)), offset), NULL, 0);
+    if (way == 3) said("posix_fallocate", posix_fallocate(file, offset, bytes), NULL, 0);
+  } else {
+    said("close", close(file), NULL, 0);
+    open_files[slot] = -1;
+  }
+}
+
+static int make_calls(int count) {
+  sees_otherwise = state % 3 == 0;
+  for (int i = 0; i < num_descriptors; ++i) open_files[i] = -1;
+  for (int i = 0; i < count; ++i) call(below(num_descriptors));
+  for (int i = 0; i < num_names; ++i) show_name(name_of(i));
+  return 0;  // some files are open
+}
+
+static int write_files(int count) {
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < count; ++i) {
+      char path[4096];
+      snprintf(path, sizeof path, "%s/step%d.h5", folder, i);
+      const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+      if (file < 0) return 1;
+      memset(data, 'a' + round, block);
+      for (int j = 0; j < 8; ++j) {
+        if (pwrite(file, data, block, (off_t)block * (7 - j)) != block) return 1;
+      }
+      if (close(file) != 0) return 1;
+      printf("file %d\n", i);
+      fflush(stdout);
+    }
+  }
+  return 0;
+}
+
+static int fill_up(const char* when) {
+  const char* const path = name_of(0);
+  const struct rlimit limit = {block + 100, block + 100};
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+  memset(data, 'x', block);
+  int failed = 0;
+  for (int i = 0; i < 2 && !failed; ++i) failed = pwrite(file, data, block, (off_t)block * i) < 0;
+  for (int i = 0; i < 2000 && strcmp(when, "call") == 0 && !failed; ++i) {
+    usleep(1000);
+    failed = pwrite(file, data, 10, 0) < 0;
+  }
+  if (strcmp(when, "sync") == 0) failed = fsync(file) < 0;
+  if (close(file) < 0) failed = 1;
+  if (strcmp(when, "open") == 0) {
+    file = open(path, O_RDWR);
+    failed = file < 0 && errno == EIO;
+  }
+  printf("failed %d\n", failed);
+  return 0;
+}
+
+static int write_much(int mib) {
+  const int file = open(name_of(0), O_RDWR | O_CREAT | O_TRUNC, 0644);
+  for (int i = 0; i < mib * 16; ++i) {
+    memset(data, i, block);
+    if (write(file, data, block) != block) return 1;
+  }
+  close(file);
+  struct rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  printf("memory %ld KiB\n", used.ru_maxrss);
+  return 0;
+}
+
+static int abandon(void) {
+  const int file = open(name_of(0), O_WRONLY | O_CREAT, 0644);
+  memset(data, 'y', block);
+  for (int i = 0; i < 8; ++i) {
+    if (write(file, data, block) != block) return 1;
+  }
+  _exit(0);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const char* const more = argc > 3 ? argv[3] : "0";
+  const int count = argc > 4 ? atoi(argv[4]) : 0;
+  snprintf(folder, sizeof folder, "%s", argv[2]);
+  state = (uint64_t)atoi(more);
+  if (strcmp(argv[1], "random") == 0) return make_calls(count);
+  if (strcmp(argv[1], "files") == 0) return write_files(count);
+  if (strcmp(argv[1], "full") == 0) return fill_up(more);
+  if (strcmp(argv[1], "big") == 0) return write_much(atoi(more));
+  if (strcmp(argv[1], "abandoned") == 0) return abandon();
+  return 2;
+}
