@@ -395,6 +395,7 @@ Opening HiddenFiles::decide(const std::string& path, const Wish& wish) {
   opening.temporary = temporary_name(opening.path, board_.job());
   // Ranks that have it open write into one file.
   if (wish.is_alone && board_.has_open(hash_of(opening.path), old)) {
+    ::rename(opening.temporary.c_str(), opening.path.c_str());
     opening.temporary.clear();
     return opening;
   }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -43,6 +44,12 @@ void await(const char* path, Use use = Use::name) {
   }
   errno = error;
 }
+// Streams write by functions of the C library's own.
+void await_stream(const char* path, const char* mode) {
+  await(path, Use::stdio);
+  const bool writes = mode != nullptr && std::strpbrk(mode, "wa+") != nullptr;
+  if (writes && is_posix_pattern(path)) refuse_posix(path, PosixRefusal::stream);
+}
 void await_closed() {
   if (!is_watched()) return;
   const int error = errno;
@@ -60,7 +67,7 @@ void await_all() {
 // Where a file is that this process has open under a temporary name; else waits for it.
 std::string place_of(const char* path) {
   if (const auto own = posix_file(path)) {
-    const std::string& place = own->place();
+    const std::string place = own->place();
     return place == own->path() ? path : place;
   }
   await(path);
@@ -180,9 +187,9 @@ TAILRACE_CREAT(creat, open)
 TAILRACE_CREAT(creat64, open64)
 
 TAILRACE_ON_PATH(void*, fopen, (const char* path, const char* mode), (path, mode),
-                 await(path, Use::stdio))
+                 await_stream(path, mode))
 TAILRACE_ON_PATH(void*, fopen64, (const char* path, const char* mode), (path, mode),
-                 await(path, Use::stdio))
+                 await_stream(path, mode))
 TAILRACE_ASK(stat, (const char* path, void* facts), path, (name, facts))
 TAILRACE_ASK(stat64, (const char* path, void* facts), path, (name, facts))
 TAILRACE_ASK(lstat, (const char* path, void* facts), path, (name, facts))

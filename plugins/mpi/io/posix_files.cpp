@@ -30,8 +30,8 @@ constexpr std::size_t num_refusals_of_files = 6;
 constexpr std::array<const char*, num_refusals_of_files> texts_of_refusals{
     "it is opened for appending",
     "it is opened for synchronous or direct writing",
-    "it cannot be opened twice",
-    "too many files are open or not complete",
+    "it cannot be opened twice, or too many files are open or not complete",
+    "it is written by a stream",
     "it is opened before MPI_Init",
     "it is used in a way that is not followed (mmap, stdio, fork, locks)"};
 
@@ -113,18 +113,6 @@ class Adds {
   double PosixTally::*member_;
   double begin_s_;
 };
-
-void refuse(const std::string& path, PosixRefusal why) {
-  const auto number = static_cast<std::size_t>(why);
-  bool is_new = false;
-  count([&](PosixTally& tally) {
-    ++tally.refused;
-    is_new = !std::exchange(registry().said[number], true);
-  });
-  if (!is_new) return;
-  say(LogLevel::info,
-      fmt::format("{}: written as without --with hidden: {}", path, texts_of_refusals[number]));
-}
 
 FileId id_of(const struct stat& facts) {
   return {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
@@ -214,6 +202,18 @@ bool is_posix_pattern(const char* path) {
   });
 }
 
+void refuse_posix(const std::string& path, PosixRefusal why) {
+  const auto number = static_cast<std::size_t>(why);
+  bool is_new = false;
+  count([&](PosixTally& tally) {
+    ++tally.refused;
+    is_new = !std::exchange(registry().said[number], true);
+  });
+  if (!is_new) return;
+  say(LogLevel::info,
+      fmt::format("{}: written as without --with hidden: {}", path, texts_of_refusals[number]));
+}
+
 bool has_posix_files() { return num_open.load() > 0; }
 
 std::shared_ptr<PosixFile> posix_file(int descriptor) {
@@ -262,7 +262,7 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (!is_own_process()) return open(path, flags);
   if (!start()) {
-    if (writes && !hidden_files().board().is_made()) refuse(path, PosixRefusal::before_mpi);
+    if (writes && !hidden_files().board().is_made()) refuse_posix(path, PosixRefusal::before_mpi);
     return open(path, flags);
   }
   HiddenFiles& all = hidden_files();
@@ -304,7 +304,12 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
         opening.temporary.clear();
       }
     }
-    if (opening.temporary.empty()) descriptor = open(path, flags);
+    if (opening.temporary.empty()) {
+      struct stat old {};
+      const bool empties = (flags & O_TRUNC) != 0 && ::stat(path, &old) == 0;
+      if (empties) all.board().wait(id_of(old), {}, true);  // of other ranks
+      descriptor = open(path, flags);
+    }
   }
   if (descriptor < 0) return descriptor;
   struct stat facts {};
@@ -316,7 +321,7 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
   }
   follow(descriptor, file);
   if (const auto why = refusal_of(flags); writes && why) {
-    refuse(file->path(), *why);
+    refuse_posix(file->path(), *why);
     file->expose(*why);
   } else if (writes && file->hidden(descriptor) == nullptr && !opening.temporary.empty()) {
     ::rename(opening.temporary.c_str(), opening.path.c_str());
@@ -405,14 +410,18 @@ HiddenFile* PosixFile::hidden(int descriptor) {
   hidden_ = HiddenFile::make(fmt::format("/proc/self/fd/{}", descriptor), opening_);
   if (!hidden_) {
     is_exposed_ = true;
-    refuse(opening_.path, PosixRefusal::descriptor);
+    refuse_posix(opening_.path, PosixRefusal::descriptor);
   }
   return hidden_.get();
 }
 
-const std::string& PosixFile::place() const {
-  return hidden_ && hidden_->is_temporary() && !hidden_->has_name() ? opening_.temporary
-                                                                    : opening_.path;
+std::string PosixFile::place() {
+  const std::lock_guard lock(mutex_);
+  if (!hidden_ || !hidden_->is_temporary() || hidden_->has_name()) return opening_.path;
+  const OwnCalls quiet;
+  if (::access(opening_.temporary.c_str(), F_OK) == 0) return opening_.temporary;
+  hidden_->publish();  // another rank has given it its name
+  return opening_.path;
 }
 
 ssize_t PosixFile::write(int descriptor, const iovec* pieces, int num_pieces,
@@ -541,7 +550,7 @@ void PosixFile::publish() {
 void PosixFile::expose(PosixRefusal why) {
   publish();
   const std::lock_guard lock(mutex_);
-  if (!std::exchange(is_exposed_, true) && hidden_) refuse(opening_.path, why);
+  if (!std::exchange(is_exposed_, true) && hidden_) refuse_posix(opening_.path, why);
 }
 
 int PosixFile::report(const WriteFailure& failure) {

@@ -24,7 +24,7 @@
 namespace tailrace::plugins {
 
 // Why a file, or the rest of it, is written as without Tailrace.
-enum class PosixRefusal { appends, synchronous, descriptor, busy, before_mpi, shared_use };
+enum class PosixRefusal { appends, synchronous, descriptor, stream, before_mpi, shared_use };
 
 // One file that this process has open, of all its descriptors.
 class PosixFile {
@@ -54,7 +54,7 @@ class PosixFile {
   FileId id() const { return id_; }
   const std::string& path() const { return opening_.path; }
   // Where it is now.
-  const std::string& place() const;
+  std::string place();
   int num_descriptors = 0;  // of which the registry takes care
 
  private:
@@ -69,6 +69,8 @@ class PosixFile {
 
 // Whether a file of this name is hidden: TAILRACE_IO_FILES.
 bool is_posix_pattern(const char* path);
+// Says, once for each reason, that a file is written as without Tailrace.
+void refuse_posix(const std::string& path, PosixRefusal why);
 
 // The file of a descriptor; null if it is none of these, or this is a child. Local.
 std::shared_ptr<PosixFile> posix_file(int descriptor);

@@ -185,7 +185,7 @@ def check_ranks(folder: Path, bin_dir: str, _program: str) -> None:
     for ranks in (2, 3):
         done = run(folder / "files", [*prefix_of(ranks), *words], environment_of(bin_dir, 2))
         assert done.returncode == 0, done.stderr
-        assert len(files_of(folder / "files")) == 6 + 6 * ranks, sorted(files_of(folder / "files"))
+        assert len(files_of(folder / "files")) == 12 + 6 * ranks, sorted(files_of(folder / "files"))
         assert facts_of(done.stderr)[1] > 20, done.stderr
 
 

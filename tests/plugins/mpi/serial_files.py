@@ -4,7 +4,9 @@
 With ``mpi``, rank 0 writes and all ranks read after a barrier.
 """
 
+import os
 import sys
+import traceback
 from pathlib import Path
 
 import h5py
@@ -64,14 +66,30 @@ def by_rank_0(folder: Path) -> None:
         own = folder / f"own{step}_{comm.rank}.h5"
         with h5py.File(own, "w") as file:
             file["data"] = np.arange(20000) * comm.rank
+        shared = folder / f"shared{step}.h5"
+        flags = os.O_RDWR | os.O_CREAT | (os.O_TRUNC if step % 2 else 0)
+        descriptor = os.open(shared, flags)  # by all ranks at the same time
         comm.Barrier()
+        os.pwrite(descriptor, bytes([65 + comm.rank]) * 5000, 5000 * comm.rank)
+        assert shared.stat().st_size >= 5000 * (comm.rank + 1)
+        os.close(descriptor)
+        comm.Barrier()
+        expected = b"".join(bytes([65 + rank]) * 5000 for rank in range(comm.size))
+        assert shared.read_bytes() == expected, "what each rank wrote into one file"
         with h5py.File(folder / f"own{step}_{(comm.rank + 1) % comm.size}.h5", "r") as file:
             assert int(file["data"][-1]) == 19999 * ((comm.rank + 1) % comm.size)
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        by_rank_0(Path(sys.argv[1]))
+        from mpi4py import MPI
+
+        try:
+            by_rank_0(Path(sys.argv[1]))
+        except Exception:  # other ranks would wait for ever
+            traceback.print_exc()
+            sys.stderr.flush()
+            MPI.COMM_WORLD.Abort(1)
     else:
         write_hdf5(Path(sys.argv[1]))
         write_netcdf(Path(sys.argv[1]))
