@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "io/hidden_file.hpp"
 #include "io/posix_files.hpp"
@@ -18,6 +19,7 @@ namespace {
 // An initial-exec variable: no memory is taken when a thread uses it first.
 thread_local int closes = 0;
 thread_local int creates = 0;
+thread_local int syncs = 0;
 
 class Within {
  public:
@@ -49,6 +51,11 @@ Function library_call(const char* name, void* caller) {
   return reinterpret_cast<Function>(found);
 }
 
+bool is_of_netcdf(void* caller) {
+  Dl_info info{};
+  return dladdr(caller, &info) != 0 && std::strstr(info.dli_fname, "libnetcdf") != nullptr;
+}
+
 }  // namespace
 
 bool is_in_library_close() { return closes > 0; }
@@ -75,9 +82,15 @@ int H5Fclose(std::int64_t file) {
   return TAILRACE_LIBRARY_CALL(H5Fclose)(file);
 }
 
-// What is flushed is for other programs to read.
+// What is flushed is for other programs to read. That of netCDF at the end of its definitions,
+// which the program has not asked for, belongs to the close.
 int H5Fflush(std::int64_t object, int scope) {
-  const int code = TAILRACE_LIBRARY_CALL(H5Fflush)(object, scope);
+  const auto next = TAILRACE_LIBRARY_CALL(H5Fflush);
+  if (syncs == 0 && is_of_netcdf(__builtin_return_address(0))) {
+    const Within within(closes);
+    return next(object, scope);
+  }
+  const int code = next(object, scope);
   if (!is_in_library_close()) publish_posix();
   return code;
 }
@@ -89,6 +102,7 @@ int H5Fstart_swmr_write(std::int64_t file) {
 }
 
 int nc_sync(int id) {
+  const Within within(syncs);
   const int code = TAILRACE_LIBRARY_CALL(nc_sync)(id);
   publish_posix();
   return code;

@@ -2,8 +2,8 @@
 """Runs programs that write by POSIX under ``tailrace exec --with hidden``.
 
 ``check_hidden_posix.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``random`` calls, ``failures``,
-``killed``, ``memory``, ``python`` (h5py and netCDF4) or ``ranks`` (the same with mpi4py). What a
-program prints and the files that it leaves must be those of a run without Tailrace.
+``killed``, ``memory``, ``python`` and ``killed_python`` (h5py and netCDF4), or ``ranks`` (the same
+with mpi4py). What a program prints, and its files, must be those of a run without Tailrace.
 """
 
 import importlib.util
@@ -177,6 +177,39 @@ def check_python(folder: Path, bin_dir: str, _program: str) -> None:
         assert files >= 16 and hidden > 300 and at_once == 0, done.stderr
 
 
+def check_killed_python(folder: Path, bin_dir: str, _program: str) -> None:
+    """After kill -9 each file of h5py and netCDF4 is the old one or the new one."""
+    if not has_modules("h5py", "netCDF4"):
+        sys.exit(SKIPPED)
+    place = folder / "files"
+    words = [sys.executable, str(HERE / "serial_files.py"), str(place)]
+    contents = []
+    for rounds in ("1", "2"):
+        alone = run(place, [*words, rounds], None)
+        assert alone.returncode == 0, alone.stderr
+        contents.append(files_of(place))
+    seen = [0, 0]
+    for _ in range(12):
+        shutil.rmtree(place)
+        place.mkdir()
+        process = subprocess.Popen(
+            [*prefix_of(1), *words, "2"],
+            env=environment_of(bin_dir, 1, TAILRACE_IO="hidden,memory=256K"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert process.stdout is not None
+        for _line in range(random.randrange(2, 12)):
+            process.stdout.readline()
+        kill_processes(process)
+        for path in place.glob("[hn]*.*"):
+            content = path.read_bytes()
+            assert content in (contents[0][path.name], contents[1][path.name]), path
+            seen[content == contents[1][path.name]] += 1
+    assert all(seen), seen
+
+
 def check_ranks(folder: Path, bin_dir: str, _program: str) -> None:
     """Ranks read what another one wrote and closed before a barrier."""
     if not has_modules("h5py", "netCDF4", "mpi4py"):
@@ -195,6 +228,7 @@ TASKS = {
     "killed": check_killed,
     "memory": check_memory,
     "python": check_python,
+    "killed_python": check_killed_python,
     "ranks": check_ranks,
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes files by h5py and netCDF4, not parallel: ``serial_files.py FOLDER [mpi]``.
+"""Writes files by h5py and netCDF4, not parallel: ``serial_files.py FOLDER [mpi | ROUNDS]``.
 
-With ``mpi``, rank 0 writes and all ranks read after a barrier.
+With ``mpi``, rank 0 writes and all ranks read after a barrier. With a number of rounds, the same
+files are made so often, with other content in each round.
 """
 
 import os
@@ -50,6 +51,19 @@ def write_netcdf(folder: Path) -> None:
             file.title = "added later"
 
 
+def write_rounds(folder: Path, rounds: int) -> None:
+    """Make the same files again and again; print a line after each."""
+    for value in range(rounds):
+        for number in range(6):
+            with h5py.File(folder / f"hdf{number}.h5", "w") as file:
+                file["plain"] = np.arange(20000.0) + value
+                file.create_dataset("chunks", data=np.full((100, 100), value), chunks=(10, 20))
+            with netCDF4.Dataset(folder / f"net{number}.nc", "w") as file:
+                file.createDimension("x", 9000)
+                file.createVariable("values", "f8", ("x",))[:] = value
+            print(number, flush=True)
+
+
 def by_rank_0(folder: Path) -> None:
     """Rank 0 writes while the other ranks wait; all of them read."""
     from mpi4py import MPI  # noqa: PLC0415
@@ -81,7 +95,9 @@ def by_rank_0(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
+    if len(sys.argv) > 2 and sys.argv[2].isdigit():
+        write_rounds(Path(sys.argv[1]), int(sys.argv[2]))
+    elif len(sys.argv) > 2:
         from mpi4py import MPI
 
         try:
