@@ -51,7 +51,7 @@ def exec_(
     \b
     waiting      ranks that share cores sleep while they wait
     collectives  faster collective calls        io      faster MPI-IO
-    hidden       HDF5, netCDF (parallel or serial) and MPI-IO write while the program computes
+    hidden       HDF5, netCDF and MPI-IO write while the program computes
     blas         faster BLAS calls              refine  faster dense solves
     sparse       faster sparse products and solves of PETSc
     remembered   what tailrace advise found for this program

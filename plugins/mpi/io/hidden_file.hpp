@@ -81,6 +81,7 @@ class HiddenFile : public std::enable_shared_from_this<HiddenFile> {
   void close_later();
   // The program knows that it failed, by the code of a call.
   void set_reported() { is_reported_ = true; }
+  bool is_reported() const { return is_reported_; }
 
   FileId id() const { return id_; }
   const std::string& path() const { return path_; }

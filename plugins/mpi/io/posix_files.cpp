@@ -382,8 +382,9 @@ bool leave_posix() {
     std::fprintf(stderr,
                  "tailrace io: %llu files written by POSIX: %llu writes hidden behind the "
                  "computation (%.1f MB), %llu written at once (%.1f MB), %llu files closed before "
-                 "they were complete, %llu files left as they are; waited %.3g s for memory, "
-                 "%.3g s for overlapping writes, %.3g s at %llu reads of what was not written yet, "
+                 "they were complete, %llu files left as they are; %.3g s for copies and "
+                 "their memory; waited %.3g s for overlapping writes, %.3g s at %llu reads of what "
+                 "was not written yet, "
                  "%.3g s at syncs, opens, closes and the end\n",
                  static_cast<unsigned long long>(tally.files),
                  static_cast<unsigned long long>(tally.hidden),
@@ -554,6 +555,7 @@ void PosixFile::expose(PosixRefusal why) {
 }
 
 int PosixFile::report(const WriteFailure& failure) {
+  if (hidden_->is_reported()) return failure.error;
   say(LogLevel::warning,
       fmt::format("{}: hidden writes failed; the file is not whole: {} (errno {}) at byte {}",
                   opening_.path, std::strerror(failure.error), failure.error, failure.offset));
