@@ -26,6 +26,7 @@
 #ifndef TAILRACE_H
 #define TAILRACE_H
 
+#include "tailrace/c/array_transform.h"
 #include "tailrace/c/comm.h"
 #include "tailrace/c/error.h"
 #include "tailrace/c/exchange.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parallel Fourier transforms of three axes (docs/bindings.md)."""
+"""Parallel transforms: Fourier of three axes, and of any axes of arrays (docs/bindings.md)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,29 @@ if TYPE_CHECKING:
     import mpi4py.MPI
     import numpy.typing
 
-    from tailrace._core import TransformDouble, TransformSingle
+    from tailrace._core import (
+        ArrayTransformDouble,
+        ArrayTransformSingle,
+        TransformDouble,
+        TransformSingle,
+    )
 else:
     load()
-    from tailrace._core import TransformDouble, TransformSingle
+    from tailrace._core import (
+        ArrayTransformDouble,
+        ArrayTransformSingle,
+        TransformDouble,
+        TransformSingle,
+    )
 
-__all__ = ["Transform", "TransformDouble", "TransformSingle"]
+__all__ = [
+    "ArrayTransform",
+    "ArrayTransformDouble",
+    "ArrayTransformSingle",
+    "Transform",
+    "TransformDouble",
+    "TransformSingle",
+]
 
 
 def Transform(
@@ -33,25 +50,51 @@ def Transform(
     one. Options: cutoff, grid, max_fields, kernel, method, threads, mode_order ("ky_kz_kx" or
     "kz_ky_kx"), scale (what forward multiplies modes by). Collective, blocking.
     """
+    name = _dtype_name("Transform", comm, dtype)
+    kind = "real_to_complex" if name in _REAL else "complex_to_complex"
+    if name in _SINGLE:
+        return TransformSingle(comm, extents, kind, **options)
+    return TransformDouble(comm, extents, kind, **options)
+
+
+def ArrayTransform(
+    comm: mpi4py.MPI.Intracomm,
+    shape: Sequence[int],
+    dtype: numpy.typing.DTypeLike = "float64",
+    **options: Any,
+) -> ArrayTransformDouble | ArrayTransformSingle:
+    """Return a transform of some axes of arrays of `shape` (1 to 5 axes) and `dtype`.
+
+    Options: axes (all; the last of them is transformed first, as by scipy.fft; axes that are not
+    listed are batches); for each of them kinds ("fourier", "dct1" to "dct4", "dst1" to "dst4", as
+    scipy.fft defines them, not normalised), kept (modes are kept as of so many points) and
+    swap_with (the axis that ranks divide afterwards); grid (ranks along each axis of the field, 0:
+    choose), scale, kernel, method, threads. Modes of a real field are complex from its first
+    Fourier axis on, real without any. Collective, blocking.
+    """
+    name = _dtype_name("ArrayTransform", comm, dtype)
+    if name in _SINGLE:
+        return ArrayTransformSingle(comm, shape, name not in _REAL, **options)
+    return ArrayTransformDouble(comm, shape, name not in _REAL, **options)
+
+
+_REAL = ("float32", "float64")
+_SINGLE = ("float32", "complex64")
+
+
+def _dtype_name(what: str, comm: Any, dtype: Any) -> str:
+    """Return the name of a type of items, the same on all ranks. Collective."""
     import numpy as np  # noqa: PLC0415
 
     from tailrace.errors import InvalidInput  # noqa: PLC0415
     from tailrace.together import require_comm, together  # noqa: PLC0415
 
-    kinds = {
-        "float32": "real_to_complex",
-        "float64": "real_to_complex",
-        "complex64": "complex_to_complex",
-        "complex128": "complex_to_complex",
-    }
-
     def read() -> str:
         name = "None" if dtype is None else np.dtype(dtype).name
-        if name not in kinds:
-            raise InvalidInput(f"Transform: dtype {name}; needs one of {', '.join(kinds)}")
+        if name not in ("float32", "float64", "complex64", "complex128"):
+            raise InvalidInput(
+                f"{what}: dtype {name}; needs one of float32, float64, complex64, complex128"
+            )
         return name
 
-    name = together(require_comm(comm), read, same=True)
-    if name in ("float32", "complex64"):
-        return TransformSingle(comm, extents, kinds[name], **options)
-    return TransformDouble(comm, extents, kinds[name], **options)
+    return str(together(require_comm(comm), read, same=True))

@@ -307,3 +307,23 @@ int tailrace_f_transform(tailrace_transform* transform, int backward, int num_fi
                                                       num_items, out, num_modes);
   return why == NULL ? status : refuse("transform", why);
 }
+
+int tailrace_f_array_transform(tailrace_array_transform* transform, int backward, int type,
+                               const CFI_cdesc_t* field, const CFI_cdesc_t* modes) {
+  const Array points = describe(field), waves = describe(modes);
+  int modes_type = -1;
+  const int made = tailrace_array_transform_modes_type(transform, &modes_type);
+  if (made != TAILRACE_OK) return made;
+  const char* why = NULL;
+  if (!points.is_contiguous || !waves.is_contiguous)
+    why = not_contiguous;
+  else if (points.type != type || waves.type != modes_type)
+    why = "the arrays are not of the types that the transform was made for";
+  /* All ranks must learn of it: a size that no rank has is refused. */
+  const int64_t num_items = why == NULL ? points.num_items : -1;
+  const int status = backward ? tailrace_array_transform_backward(
+                                    transform, waves.data, waves.num_items, points.data, num_items)
+                              : tailrace_array_transform_forward(transform, points.data, num_items,
+                                                                 waves.data, waves.num_items);
+  return why == NULL ? status : refuse("array_transform", why);
+}

@@ -49,5 +49,8 @@ int tailrace_f_dot(tailrace_reduction* reduction, const CFI_cdesc_t* x, const CF
    Collective. */
 int tailrace_f_transform(tailrace_transform* transform, int backward, int num_fields, int type,
                          const CFI_cdesc_t* fields, const CFI_cdesc_t* modes);
+/* The same of one array with any axes. `type`: of the field. Collective. */
+int tailrace_f_array_transform(tailrace_array_transform* transform, int backward, int type,
+                               const CFI_cdesc_t* field, const CFI_cdesc_t* modes);
 
 #endif

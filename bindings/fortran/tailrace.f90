@@ -25,6 +25,7 @@
 !>   and name. The comment of that function in include/tailrace/c describes it.
 !> docs/bindings.md has the table of C++, C and Fortran calls.
 module tailrace
+  use tailrace_m_array_transform
   use tailrace_m_comm, only: tailrace_comm
   use tailrace_m_contents
   use tailrace_m_exchange

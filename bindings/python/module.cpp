@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The module tailrace._core: one file for each part of the library.
+#include "array_transforms.hpp"
 #include "bind.hpp"
 #include "tailrace/more/agreed_error.hpp"
 
@@ -55,6 +56,7 @@ NB_MODULE(_core, module) {
   bind_tuner(module);
   bind_exchanges(module);
   bind_reductions(module);
+  bind_array_transforms(module);
   bind_transforms(module);
   bind_outputs(module);
   bind_inputs(module);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "choose_library.hpp"
 #include "engine.hpp"
 #include "tailrace/more/buffer.hpp"
 #include "tailrace/more/tune.hpp"
@@ -72,35 +73,37 @@ bool agrees(const std::vector<Real>& result, const std::vector<Real>& reference)
   return error <= (sizeof(Real) == 4 ? Real(1e-4) : Real(1e-11)) * largest;
 }
 
-// The kernels of one library on the lines along x and y.
+// The kernels of one library on lines of these lengths.
 template <class Real>
 class KernelTrial : public tune::Trial {
  public:
-  KernelTrial(const KernelLibrary& library, const Geometry& g)
-      : KernelTrial(make_all<Real>(library, g), g) {}
+  KernelTrial(const KernelLibrary& library, const std::vector<KernelLine>& lines) {
+    for (const auto& line : lines) {
+      runs_.emplace_back(library.make<Real>(line.points, line.real),
+                         line.points * (line.real ? lanes<Real> : unit<Real>));
+    }
+  }
   void run() override {
-    x_.there_and_back();
-    y_.there_and_back();
+    for (auto& one : runs_) one.there_and_back();
   }
   /// Results of libraries differ in their last bits, so they are compared here, not by checksums.
   bool agrees_with(KernelTrial& reference) {
-    return agrees(x_.forward(), reference.x_.forward()) &&
-           agrees(y_.forward(), reference.y_.forward());
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!agrees(runs_[i].forward(), reference.runs_[i].forward())) return false;
+    }
+    return true;
   }
 
  private:
-  KernelTrial(const Kernels<Real>& kernels, const Geometry& g)
-      : x_(kernels.x, g.x.points * (g.real() ? lanes<Real> : unit<Real>)),
-        y_(kernels.y, g.y.points * unit<Real>) {}
-
-  PanelRun<Real> x_, y_;
+  std::vector<PanelRun<Real>> runs_;
 };
 
 template <class Real>
-std::unique_ptr<tune::Trial> make_trial(const KernelLibrary& library, const Geometry& g) {
-  auto trial = std::make_unique<KernelTrial<Real>>(library, g);
+std::unique_ptr<tune::Trial> make_trial(const KernelLibrary& library,
+                                        const std::vector<KernelLine>& lines) {
+  auto trial = std::make_unique<KernelTrial<Real>>(library, lines);
   const KernelLibrary& trusted = reference_kernel_library();
-  KernelTrial<Real> reference(trusted, g);
+  KernelTrial<Real> reference(trusted, lines);
   if (!trial->agrees_with(reference)) {
     throw Error(Errc::internal, fmt::format("its transforms are not those of {}", trusted.name));
   }
@@ -109,19 +112,18 @@ std::unique_ptr<tune::Trial> make_trial(const KernelLibrary& library, const Geom
 
 /// Of rank 0 alone.
 template <class Real>
-std::string find_fastest(const Geometry& g, tune::Settings settings) {
+std::string find_fastest(const std::vector<KernelLine>& lines, const std::string& key,
+                         tune::Settings settings) {
   const Comm alone(MPI_COMM_SELF);
   tune::Problem problem;
   problem.operation = "fft kernel";
-  problem.key = fmt::format("{} points along x, {}, {} along y; {}", g.x.points,
-                            g.real() ? "real" : "complex", g.y.points,
-                            sizeof(Real) == 4 ? "single" : "double");
+  problem.key = key;
   std::vector<tune::Candidate> candidates;
   for (std::size_t i = 0; i < num_kernel_libraries(); ++i) {
     const KernelLibrary& library = kernel_library(i);
     if (!library.available()) continue;
-    candidates.push_back(
-        {std::string(library.name), [&library, &g] { return make_trial<Real>(library, g); }});
+    candidates.push_back({std::string(library.name),
+                          [&library, &lines] { return make_trial<Real>(library, lines); }});
   }
   // Without measuring: one that takes panels as they are, where there is one.
   problem.fallback = ducc_available() ? "ducc0" : candidates.front().name;
@@ -139,13 +141,17 @@ int index_of(std::string_view name) {
 }  // namespace
 
 template <class Real>
-Kernels<Real> choose_kernels(const Comm& comm, const Geometry& g, std::string& name) {
+const KernelLibrary& choose_library(const Comm& comm, const std::vector<KernelLine>& lines,
+                                    const std::string& key, std::string& name) {
+  if (name == "auto" && lines.empty()) {  // there is nothing to measure
+    name = ducc_available() ? "ducc0" : reference_kernel_library().name;
+  }
   if (name == "auto") {
     tune::Settings settings;
     run_agreed(comm.raw(), [&] { settings = tune::Settings::from_environment(); });
     int chosen = 0;
     run_agreed(comm.raw(), [&] {
-      if (comm.rank() == 0) chosen = index_of(find_fastest<Real>(g, settings));
+      if (comm.rank() == 0) chosen = index_of(find_fastest<Real>(lines, key, settings));
     });
     check_mpi(MPI_Bcast(&chosen, 1, MPI_INT, 0, comm.raw()));
     name = kernel_library(static_cast<std::size_t>(chosen)).name;
@@ -159,9 +165,22 @@ Kernels<Real> choose_kernels(const Comm& comm, const Geometry& g, std::string& n
   require_all(comm.raw(), usable,
               fmt::format("FFT kernel library `{}` {}: use one of {}", name,
                           library == nullptr ? "is unknown" : "is not built in", names));
-  return make_all<Real>(*library, g);
+  return *library;
 }
 
+template <class Real>
+Kernels<Real> choose_kernels(const Comm& comm, const Geometry& g, std::string& name) {
+  const std::vector<KernelLine> lines{{g.x.points, g.real()}, {g.y.points, false}};
+  const auto key = fmt::format("{} points along x, {}, {} along y; {}", g.x.points,
+                               g.real() ? "real" : "complex", g.y.points,
+                               sizeof(Real) == 4 ? "single" : "double");
+  return make_all<Real>(choose_library<Real>(comm, lines, key, name), g);
+}
+
+template const KernelLibrary& choose_library<float>(const Comm&, const std::vector<KernelLine>&,
+                                                    const std::string&, std::string&);
+template const KernelLibrary& choose_library<double>(const Comm&, const std::vector<KernelLine>&,
+                                                     const std::string&, std::string&);
 template Kernels<float> choose_kernels(const Comm&, const Geometry&, std::string&);
 template Kernels<double> choose_kernels(const Comm&, const Geometry&, std::string&);
 

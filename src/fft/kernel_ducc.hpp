@@ -59,6 +59,47 @@ class DuccKernel : public Kernel<Real> {
   decltype(Pass::make_pass(std::size_t{1}, false)) pass_;
 };
 
+/// A cosine or sine transform of ducc0.
+template <class Real, class Plan>
+class DuccWaveKernel : public Kernel<Real> {
+ public:
+  DuccWaveKernel(std::ptrdiff_t n, int type, bool cosine)
+      : plan_(static_cast<std::size_t>(n)), type_(type), cosine_(cosine) {}
+
+  Real* run(Direction direction, Real* panel, Real* scratch) const override {
+    const bool swaps = direction == Direction::backward && (type_ == 2 || type_ == 3);
+    auto* items = reinterpret_cast<DuccVector<Real>*>(panel);
+    auto* buffer = reinterpret_cast<DuccVector<Real>*>(scratch);
+    return reinterpret_cast<Real*>(
+        plan_.exec(items, buffer, Real(1), false, swaps ? 5 - type_ : type_, cosine_, 1));
+  }
+
+  std::ptrdiff_t scratch_items() const override {
+    return static_cast<std::ptrdiff_t>(plan_.bufsize()) * lanes<Real>;
+  }
+
+ private:
+  Plan plan_;
+  int type_;
+  bool cosine_;
+};
+
+template <class Real>
+std::unique_ptr<Kernel<Real>> make_ducc_wave(std::ptrdiff_t n, AxisKind kind) {
+  using ducc0::detail_fft::T_dcst23;
+  using ducc0::detail_fft::T_dcst4;
+  using ducc0::detail_fft::T_dct1;
+  using ducc0::detail_fft::T_dst1;
+  const int type = type_of(kind);
+  const bool cosine = is_cosine(kind);
+  if (type == 1 && cosine) {
+    return std::make_unique<DuccWaveKernel<Real, T_dct1<Real>>>(n, type, cosine);
+  }
+  if (type == 1) return std::make_unique<DuccWaveKernel<Real, T_dst1<Real>>>(n, type, cosine);
+  if (type == 4) return std::make_unique<DuccWaveKernel<Real, T_dcst4<Real>>>(n, type, cosine);
+  return std::make_unique<DuccWaveKernel<Real, T_dcst23<Real>>>(n, type, cosine);
+}
+
 template <class Real>
 std::unique_ptr<Kernel<Real>> make_ducc(std::ptrdiff_t n, bool real) {
   using ducc0::detail_fft::cfftpass;
@@ -76,6 +117,10 @@ std::unique_ptr<Kernel<Real>> make_ducc(std::ptrdiff_t n, bool real) {
 namespace tailrace::fft {
 template <class Real>
 std::unique_ptr<Kernel<Real>> make_ducc(std::ptrdiff_t, bool) {
+  return nullptr;
+}
+template <class Real>
+std::unique_ptr<Kernel<Real>> make_ducc_wave(std::ptrdiff_t, AxisKind) {
   return nullptr;
 }
 }  // namespace tailrace::fft

@@ -21,5 +21,8 @@ bool ducc_available() {
 std::unique_ptr<Kernel<double>> make_ducc_double(std::ptrdiff_t n, bool real) {
   return make_ducc<double>(n, real);
 }
+std::unique_ptr<Kernel<double>> make_ducc_wave_double(std::ptrdiff_t n, AxisKind kind) {
+  return make_ducc_wave<double>(n, kind);
+}
 
 }  // namespace tailrace::fft

@@ -137,6 +137,50 @@ class FftwLines {
   bool real_;
 };
 
+/// A cosine or sine transform of FFTW: a panel becomes contiguous lines, and a panel again.
+template <class Real>
+class FftwWaveKernel : public Kernel<Real> {
+ public:
+  FftwWaveKernel(std::ptrdiff_t n, AxisKind kind) : n_(n) {
+    constexpr fftw_r2r_kind kinds[2][4] = {
+        {FFTW_REDFT00, FFTW_REDFT10, FFTW_REDFT01, FFTW_REDFT11},
+        {FFTW_RODFT00, FFTW_RODFT10, FFTW_RODFT01, FFTW_RODFT11}};
+    const int length = static_cast<int>(n);
+    const int count = static_cast<int>(lanes<Real>);
+    const std::lock_guard lock(planner());
+    recall_wisdom<Real>();
+    Buffer lines(n * lanes<Real> * static_cast<std::ptrdiff_t>(sizeof(Real)));
+    for (int d = 0; d < 2; ++d) {
+      const int type = type_of(kind);
+      const int run = d == 1 && (type == 2 || type == 3) ? 5 - type : type;
+      plans_[d] = Api<Real>::plan_r2r(1, &length, count, lines.as<Real>(), nullptr, 1, length,
+                                      lines.as<Real>(), nullptr, 1, length,
+                                      &kinds[is_cosine(kind) ? 0 : 1][run - 1], FFTW_MEASURE);
+    }
+    keep_wisdom<Real>();
+  }
+  ~FftwWaveKernel() override {
+    const std::lock_guard lock(planner());
+    for (auto plan : plans_) {
+      if (plan != nullptr) Api<Real>::destroy(plan);
+    }
+  }
+  FftwWaveKernel(const FftwWaveKernel&) = delete;
+  FftwWaveKernel& operator=(const FftwWaveKernel&) = delete;
+
+  Real* run(Direction direction, Real* panel, Real* scratch) const override {
+    store_rows<Real>(panel, lanes<Real>, n_, scratch, n_);
+    Api<Real>::execute_r2r(plans_[direction == Direction::forward ? 0 : 1], scratch, scratch);
+    load_rows<Real>(scratch, n_, lanes<Real>, n_, panel);
+    return panel;
+  }
+  std::ptrdiff_t scratch_items() const override { return n_ * lanes<Real>; }
+
+ private:
+  std::ptrdiff_t n_;
+  typename Api<Real>::Plan plans_[2] = {};
+};
+
 }  // namespace
 
 bool fftw_available() { return true; }
@@ -145,6 +189,12 @@ std::unique_ptr<Kernel<float>> make_fftw_float(std::ptrdiff_t n, bool real) {
 }
 std::unique_ptr<Kernel<double>> make_fftw_double(std::ptrdiff_t n, bool real) {
   return std::make_unique<LineKernel<double, FftwLines<double>>>(n, real);
+}
+std::unique_ptr<Kernel<float>> make_fftw_wave_float(std::ptrdiff_t n, AxisKind kind) {
+  return std::make_unique<FftwWaveKernel<float>>(n, kind);
+}
+std::unique_ptr<Kernel<double>> make_fftw_wave_double(std::ptrdiff_t n, AxisKind kind) {
+  return std::make_unique<FftwWaveKernel<double>>(n, kind);
 }
 
 }  // namespace tailrace::fft
@@ -155,6 +205,8 @@ namespace tailrace::fft {
 bool fftw_available() { return false; }
 std::unique_ptr<Kernel<float>> make_fftw_float(std::ptrdiff_t, bool) { return nullptr; }
 std::unique_ptr<Kernel<double>> make_fftw_double(std::ptrdiff_t, bool) { return nullptr; }
+std::unique_ptr<Kernel<float>> make_fftw_wave_float(std::ptrdiff_t, AxisKind) { return nullptr; }
+std::unique_ptr<Kernel<double>> make_fftw_wave_double(std::ptrdiff_t, AxisKind) { return nullptr; }
 }  // namespace tailrace::fft
 
 #endif

@@ -3,9 +3,8 @@
 
     from tailrace.mpi4py_fft import PFFT, newDistArray
 
-Transforms of three axes without padding are Tailrace's own; others, and redistribution, are made of
-serial transforms (NumPy's, SciPy's for cosine and sine) and `tailrace.Exchange`. docs/bindings.md
-says what differs.
+Transforms are Tailrace's own (`tailrace.fft.ArrayTransform`), those of functions of other libraries
+use these and `tailrace.Exchange`. docs/bindings.md says what differs.
 """
 
 from tailrace.mpi4py_fft import fftw

@@ -18,7 +18,7 @@ import numpy as np
 from tailrace.errors import InvalidInput
 
 FFTW_MEASURE, FFTW_DESTROY_INPUT, FFTW_PATIENT, FFTW_ESTIMATE = 0, 1, 32, 64
-_INVERSE_TYPE = {1: 1, 2: 3, 3: 2, 4: 4}
+INVERSE_TYPE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
 def aligned(shape: Any, n: int = 32, dtype: Any = "d", fill: Any = None) -> Any:
@@ -188,7 +188,7 @@ def _real_to_real(kind: str, input_array: Any, axes: Any, type: int, output_arra
     except ImportError:
         raise ImportError("cosine and sine transforms need SciPy: pip install scipy") from None
     axes = _axes_of(input_array, axes)
-    if not isinstance(type, Integral) or type not in _INVERSE_TYPE:
+    if not isinstance(type, Integral) or type not in INVERSE_TYPE:
         raise InvalidInput(f"fftw: type {type!r} of a transform; needs 1, 2, 3 or 4")
     run = {"dct": scipy.fft.dctn, "dst": scipy.fft.dstn}[kind]
     more = {("dct", 1): -1, ("dst", 1): 1}.get((kind, type), 0)
@@ -210,7 +210,7 @@ def idctn(
     threads: int = 1, flags: Any = (), output_array: Any = None,
 ) -> Plan:  # fmt: skip
     """Plan the inverse of `dctn` of `type`."""
-    return _real_to_real("dct", input_array, axes, _INVERSE_TYPE.get(type, type), output_array)
+    return _real_to_real("dct", input_array, axes, INVERSE_TYPE.get(type, type), output_array)
 
 
 def dstn(
@@ -226,4 +226,4 @@ def idstn(
     threads: int = 1, flags: Any = (), output_array: Any = None,
 ) -> Plan:  # fmt: skip
     """Plan the inverse of `dstn` of `type`."""
-    return _real_to_real("dst", input_array, axes, _INVERSE_TYPE.get(type, type), output_array)
+    return _real_to_real("dst", input_array, axes, INVERSE_TYPE.get(type, type), output_array)

@@ -122,6 +122,25 @@ class FFT:
         return tuple(made), dtype
 
     @cached_property
+    def own_kind(self) -> str | None:
+        """What `tailrace.fft.ArrayTransform` calls this transform, or None if it has no such."""
+        if self._pair is None:
+            return "fourier"
+        if not all(map(_is_planner, self._pair)):
+            return None
+        forward, backward = map(_name_and_type, self._pair)
+        if self.real_transform and (forward, backward) == (("rfftn", 0), ("irfftn", 0)):
+            return "fourier"
+        if not self.real_transform and (forward, backward) == (("fftn", 0), ("ifftn", 0)):
+            return "fourier"
+        name, number = forward
+        inverse = {("i" + name, number), (name, fftw.INVERSE_TYPE.get(number, 0))}
+        waves = name in ("dctn", "dstn") and number in fftw.INVERSE_TYPE
+        if not waves or backward not in inverse or (self.padded and not self.real_transform):
+            return None
+        return f"{name[:3]}{number}"
+
+    @cached_property
     def physical(self) -> Any:
         return np.zeros(self.shape, self.dtype)
 
@@ -254,6 +273,22 @@ def _home(function: Any) -> str:
 
 def _is_planner(function: Any) -> bool:
     return _home(function) == fftw.__name__
+
+
+def _name_and_type(planner: Any) -> tuple[str, int]:
+    """Return the name of a planner of `fftw`, and the type of a cosine or sine transform, else 0.
+
+    The type is -1 if it was given arguments that change more.
+    """
+    words: dict[str, Any] = {}
+    if isinstance(planner, functools.partial):
+        words, positional = planner.keywords, planner.args
+        planner = planner.func
+        if positional or set(words) - {"type", "threads", "flags"}:
+            return str(getattr(planner, "__name__", "")), -1
+    name = str(getattr(planner, "__name__", ""))
+    number = words.get("type", 2) if name.lstrip("i") in ("dctn", "dstn") else 0
+    return name, number if isinstance(number, int) else -1
 
 
 def _as_function(function: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tailrace.errors import InvalidInput
-from tailrace.fft import Transform as OwnTransform
+from tailrace.fft import ArrayTransform
 from tailrace.mpi4py_fft.fftw import array_fault
 from tailrace.mpi4py_fft.libfft import FFT
 from tailrace.mpi4py_fft.pencil import Pencil, Shape, Subcomm, Transfer
@@ -77,14 +77,20 @@ class Transform:
 
 
 class Fast:
-    """Tailrace's own transform of three axes; contiguous arrays are not copied."""
+    """Tailrace's own transform; contiguous arrays are not copied."""
 
-    def __init__(self, subcomm: Subcomm, shape: Shape, dtype: Any) -> None:
-        grid = (subcomm[0].Get_size(), subcomm[1].Get_size())
-        self.scale = 1.0 / math.prod(shape)
-        self.own = OwnTransform(
-            subcomm.whole, shape, dtype, grid=grid, mode_order="kz_ky_kx", scale=self.scale
-        )
+    def __init__(
+        self, subcomm: Subcomm, shape: Shape, dtype: Any, axes: Sequence[dict[str, Any]]
+    ) -> None:
+        self.scale = math.prod(float(axis["scale"]) for axis in axes)
+        self.own = ArrayTransform(
+            subcomm.whole, shape, dtype, grid=[part.Get_size() for part in subcomm],
+            scale=self.scale, **{
+                name: [axis[key] for axis in axes]
+                for name, key in (("axes", "axis"), ("kinds", "kind"), ("kept", "kept"),
+                                  ("swap_with", "swap_with"))
+            },
+        )  # fmt: skip
 
     @cached_property
     def physical(self) -> Any:
@@ -167,6 +173,9 @@ def _grouped(axes: Any, num_axes: int) -> list[tuple[int, ...]]:
     return groups
 
 
+_MOST_AXES = 5  # of a layout
+
+
 class PFFT:
     """Transforms arrays of `shape` along `axes`, the last of them first, on the ranks of `comm`.
 
@@ -206,7 +215,7 @@ class PFFT:
             self._plan(extents, first, factors, backend, transforms, options)
 
         together(everybody, plan)
-        self._make_directions(first, factors, transforms)
+        self._make_directions(first)
 
     def _plan(
         self, extents: list[int], dtype: Any, factors: Any, backend: str, transforms: Any,
@@ -229,10 +238,11 @@ class PFFT:
         self._output_shape: Shape = tuple(extents)
         self.pencil = [start, pencil]
 
-    def _make_directions(self, first: Any, factors: Any, transforms: Any) -> None:
+    def _make_directions(self, first: Any) -> None:
         self._fast: Fast | None = None
-        if self._fits(first, factors, transforms):
-            self._fast = Fast(self.subcomm, self._input_shape, first)
+        own_axes = self._own_axes(first)
+        if own_axes is not None and isinstance(self.subcomm, Subcomm):
+            self._fast = Fast(self.subcomm, self._input_shape, first, own_axes)
             self.forward: Transform = FastDirection(self._fast, True, self.pencil)
             self.backward: Transform = FastDirection(self._fast, False, self.pencil[::-1])
             return
@@ -245,21 +255,43 @@ class PFFT:
             self.pencil[::-1],
         )
 
-    def _fits(self, dtype: Any, factors: Any, transforms: Any) -> bool:
-        """Whether Tailrace's own transform does this one."""
-        return (
-            self.axes == ((0,), (1,), (2,))
-            and len(self._input_shape) == 3
-            and isinstance(self.subcomm, Subcomm)
-            and self.subcomm[2].Get_size() == 1
-            and transforms is None
-            and not np.any(np.asarray(factors) > 1 + 1e-6)
-            and dtype.char in "fdFD"
-        )
+    def _own_axes(self, dtype: Any) -> list[dict[str, Any]] | None:
+        """Return what Tailrace's own transform does along each axis, or None if it has no such."""
+        members = [axis for group in self.axes for axis in group]
+        num_axes = len(self._input_shape)
+        if (
+            not isinstance(self.subcomm, Subcomm)
+            or num_axes > _MOST_AXES
+            or len(set(members)) != len(members)
+            or dtype.char not in "fdFD"
+        ):
+            return None
+        sizes = [part.Get_size() for part in self.subcomm]
+        found: list[dict[str, Any]] = []
+        before = -1  # the axis that was made whole for the group before
+        for group, fft in zip(reversed(self.axes), self.xfftn, strict=True):
+            last = group[-1]
+            if any(sizes[axis] != 1 for axis in group[:-1]):
+                return None
+            kind = fft.own_kind
+            if kind is None:
+                return None
+            if sizes[last] > 1:
+                sizes[last], sizes[before] = sizes[before], sizes[last]
+            axes = [
+                {"axis": axis, "kind": kind, "kept": 0, "swap_with": -1, "scale": 1.0}
+                for axis in group
+            ]
+            axes[-1] |= {"swap_with": before, "scale": fft.M}
+            if fft.padded:
+                axes[-1]["kept"] = round(fft.shape[last] / fft.padding_factor)
+            found = axes + found
+            before = last
+        return found
 
     @property
     def method(self) -> str:
-        """What computes it: Tailrace's own transform, or serial ones and exchanges."""
+        """What computes it: Tailrace's own transform, or serial functions and exchanges."""
         if self._fast is not None:
             return self._fast.own.describe()
         return f"{len(self.xfftn)} serial transforms, {len(self.transfer)} transfers"

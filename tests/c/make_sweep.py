@@ -66,6 +66,14 @@ GOOD = {
     "tailrace_transform_backward.modes": "spectra_in",
     "tailrace_transform_forward.num_items": "num_points",
     "tailrace_transform_backward.num_items": "num_points", "num_modes": "num_modes",
+    "tailrace_array_transform_forward.field": "a_cube",
+    "tailrace_array_transform_forward.modes": "a_spectrum",
+    "tailrace_array_transform_forward.num_items": "num_array_items",
+    "tailrace_array_transform_forward.num_modes": "num_array_modes",
+    "tailrace_array_transform_backward.field": "a_cube",
+    "tailrace_array_transform_backward.modes": "a_spectrum",
+    "tailrace_array_transform_backward.num_items": "num_array_items",
+    "tailrace_array_transform_backward.num_modes": "num_array_modes",
     "tailrace_file_part_runs.num_bytes": "run_bytes", "tailrace_file_part_boxes.memory": "NULL",
     "tailrace_file_write.data": "source", "tailrace_node_array_create.num_bytes": "64",
     "tailrace_file_part_boxes.offset": "0", "tailrace_memory_strided.offsets": "offsets",
@@ -108,6 +116,7 @@ MEMBERS = {
 NEGATIVE = {"const int64_t*": "negative", "const int*": "negative_ints"}
 # Calls that agree on their arguments: also with one of the last rank's wrong.
 AGREED = {
+    "tailrace_array_transform_create",
     "tailrace_comm_split", "tailrace_comm_process_grid", "tailrace_node_array_create",
     "tailrace_exchange_create", "tailrace_transform_create", "tailrace_file_open",
     "tailrace_file_write", "tailrace_file_read", "tailrace_input_open", "tailrace_input_read",
@@ -155,6 +164,8 @@ ALLOWED = (
     r".*trace_record\.(start_s|end_s): -1",
     r".*\.(cutoff|wait_limit_s|watchdog_s): -1",
     r".*transform_options\.scale: -1",
+    # The axis before.
+    r".*array_transform_options\.swap_with: -1",
     # Large, and not more than is there: shares of ranks, buffers no larger than the file, limits.
     r".*\.(group_size|buffer_bytes|max_lines|memory_bytes|senders_at_once|chunk_bytes"
     r"|every|chunks|buffered_files|num_items|budget_s): the largest",

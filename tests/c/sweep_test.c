@@ -27,6 +27,7 @@ static const char* under_way = "";
 
 /* Objects of each kind that are in order. */
 static tailrace_comm *good_comm = NULL, *good_cart = NULL;
+static tailrace_array_transform* good_array_transform = NULL;
 static tailrace_node_array* good_node_array = NULL;
 static tailrace_exchange* good_exchange = NULL;
 static tailrace_transform* good_transform = NULL;
@@ -47,6 +48,7 @@ static void* destroyed = NULL;
 
 /* Where results go; what is made by a call is ended after it. */
 static tailrace_comm* made_comm = NULL;
+static tailrace_array_transform* made_array_transform = NULL;
 static tailrace_node_array* made_node_array = NULL;
 static tailrace_exchange* made_exchange = NULL;
 static tailrace_transform* made_transform = NULL;
@@ -70,6 +72,7 @@ static union {
   tailrace_output_statistics statistics;
 } out;
 
+static tailrace_array_transform_options good_array_transform_options;
 static tailrace_exchange_options good_exchange_options;
 static tailrace_transform_options good_transform_options;
 static tailrace_input_options good_input_options;
@@ -95,6 +98,7 @@ static const char* const stages[1] = {"call name=nothing"};
 static int rows_only[2] = {1, 1};
 static tailrace_box good_box = {2, {0, 0}, {2, 3}};
 static int64_t boxes_of_ranks[8] = {1}, num_items = 0, num_points = 0, num_modes = 0;
+static int64_t num_array_items = 0, num_array_modes = 0;
 static int64_t num_bytes = 0, counts[1];
 static double source[64], destination[64], everything[64], a_cube[192], a_spectrum[512];
 static const void* const sources[1] = {source};
@@ -134,6 +138,7 @@ static void end_made(void) {
   tailrace_exchange_destroy(&made_exchange);
   tailrace_node_array_destroy(&made_node_array);
   tailrace_transform_destroy(&made_transform);
+  tailrace_array_transform_destroy(&made_array_transform);
   tailrace_reduction_destroy(&made_reduction);
   tailrace_memory_destroy(&made_memory);
   tailrace_layout_destroy(&made_layout);
@@ -208,6 +213,9 @@ static void write_input(void) {
 static void set_options(void) {
   good_exchange_options = tailrace_exchange_defaults();
   good_exchange_options.method = "alltoallv";
+  good_array_transform_options = tailrace_array_transform_defaults();
+  good_array_transform_options.num_axes = 2;
+  good_array_transform_options.method = "alltoallv";
   good_transform_options = tailrace_transform_defaults();
   good_transform_options.method = good_transform_options.row_method = "alltoallv";
   good_input_options = tailrace_input_defaults();
@@ -258,6 +266,9 @@ static void make_objects(void) {
                               &good_exchange_options, &good_exchange));
   OK(tailrace_transform_create(good_comm, cube, &good_transform_options, &good_transform));
   OK(tailrace_transform_sizes(good_transform, &num_points, &num_modes));
+  OK(tailrace_array_transform_create(good_comm, 2, extents, &good_array_transform_options,
+                                     &good_array_transform));
+  OK(tailrace_array_transform_sizes(good_array_transform, &num_array_items, &num_array_modes));
   OK(tailrace_reduction_create(good_comm, &good_reduction_options, &good_reduction));
   OK(tailrace_log_create(good_comm, &good_log_options, &good_log));
   OK(tailrace_contents_create(&scratch_contents));
@@ -301,6 +312,7 @@ static void end_objects(void) {
   OK(tailrace_log_destroy(&good_log));
   OK(tailrace_reduction_destroy(&good_reduction));
   OK(tailrace_transform_destroy(&good_transform));
+  OK(tailrace_array_transform_destroy(&good_array_transform));
   OK(tailrace_exchange_destroy(&good_exchange));
   OK(tailrace_node_array_destroy(&good_node_array));
   OK(tailrace_memory_destroy(&good_memory));

@@ -32,6 +32,7 @@ AXES = {"u": 2, "v": 2, "whole": 2, "few": 1, "few_more": 1, "one": 0, "points":
 AGREED = {
     "tailrace_comm%split", "tailrace_comm%process_grid", "tailrace_layout%own_box",
     "tailrace_layout%own_boxes",
+    "tailrace_array_transform%create",
     "tailrace_exchange%create", "tailrace_transform%create", "tailrace_input%open",
     "tailrace_input%read", "tailrace_input%read_all", "tailrace_log%create",
     "tailrace_output%create", "tailrace_output%write", "tailrace_reduction%create",
@@ -39,6 +40,7 @@ AGREED = {
 }  # fmt: skip
 # Calls of a time loop: an argument that is wrong on one rank alone ends the job.
 LOOP = {
+    "tailrace_array_transform%forward": "u", "tailrace_array_transform%backward": "modes",
     "tailrace_exchange%run": "source", "tailrace_exchange%start": "destination",
     "tailrace_reduction%allreduce": "values", "tailrace_reduction%start_allreduce": "op",
     "tailrace_reduction%reduce": "root", "tailrace_reduction%dot": "result",
@@ -64,6 +66,7 @@ ALLOWED = (
     r"tailrace_(session%open|output%create)\.products\.variables: nonsense",
     # gfortran passes a list without items as one that is not given.
     r"tailrace_memory%ordered\.halo: empty", r"tailrace_layout%(blocks|pencils)\.order: empty",
+    r"tailrace_array_transform%create\.(axes|kinds|kept|swap_with|grid): empty",
     # As with the axes in their order.
     r"tailrace_layout%cart_blocks\.axes: empty",
     # Rank 0's holds.
@@ -85,7 +88,7 @@ ALLOWED = (
     r"tailrace_input%read_all\.array: (another precision|flat|whole numbers)",
     r"tailrace_reduction%\w*reduce\.values: (another precision|whole numbers|no items|one item less"
     r"|one number|one axis more)",
-    r"tailrace_transform%\w+\.\w+: flat",
+    r"tailrace_(array_)?transform%\w+\.\w+: flat",
     r"tailrace_memory%of\.array: .*", # only its strides count
 )  # fmt: skip
 

@@ -58,6 +58,10 @@ GOOD = {
     "mode_order": "tailrace_kz_ky_kx", "scale": "0.5_real64",
     "tailrace_transform%create.grid": "[1, all_ranks]", "forward.u": "points",
     "forward.modes": "spectra", "backward.u": "points", "backward.modes": "spectra",
+    "tailrace_array_transform%create.axes": "[1, 2]", "swap_with": "[2, 1]", "kept": "[3, 2]",
+    "kinds": "[tailrace_dct2, tailrace_dct2]",
+    "tailrace_array_transform%forward.u": "u", "tailrace_array_transform%forward.modes": "v",
+    "tailrace_array_transform%backward.u": "u", "tailrace_array_transform%backward.modes": "v",
     "text": '"a line"',
 }  # fmt: skip
 

@@ -40,6 +40,9 @@ module sweep_objects
   type(tailrace_stream) :: good_stream, none_stream, stray_stream, ended_stream, made_stream
   type(tailrace_transform) :: good_transform, none_transform, stray_transform, ended_transform, &
                               made_transform
+  type(tailrace_array_transform) :: good_array_transform, none_array_transform, &
+                                    stray_array_transform, ended_array_transform, &
+                                    made_array_transform
   type(tailrace_product) :: good_product, bad_product
 
   ! Arrays: the right ones, with as many items of other types, with gaps between, and as a list.
@@ -201,6 +204,7 @@ contains
     call made_log%destroy()
     call made_exchange%destroy()
     call made_transform%destroy()
+    call made_array_transform%destroy()
     call made_reduction%destroy()
     call made_memory%destroy()
     call made_layout%destroy()
@@ -254,6 +258,8 @@ contains
     call MPI_Comm_free(cart)
     call make_arrays()
     call good_memory%of(u)
+    call good_array_transform%create(good_comm, [6, 7], axes=[1], kinds=[tailrace_dct2], &
+                                     grid=[1, all_ranks], method="alltoallv")
     call good_exchange%create(good_comm, good_layout, good_layout, method="alltoallv")
     call good_hints%set("cb_nodes", "1")
     call good_contents%create(good_comm)
@@ -297,6 +303,7 @@ contains
     ended_session%handle = ended
     ended_stream%handle = ended
     ended_transform%handle = ended
+    ended_array_transform%handle = ended
     stray_comm%handle = good_hints%handle
     stray_layout%handle = good_hints%handle
     stray_memory%handle = good_hints%handle
@@ -307,6 +314,7 @@ contains
     stray_log%handle = good_hints%handle
     stray_output%handle = good_hints%handle
     stray_reduction%handle = good_hints%handle
+    stray_array_transform%handle = good_hints%handle
     stray_session%handle = good_hints%handle
     stray_stream%handle = good_hints%handle
     stray_transform%handle = good_hints%handle

@@ -43,7 +43,8 @@ allow(r".*\.(step|priority|watchdog_s|wait_limit_s|start_s|end_s)", "a negative 
 allow(r".*\.(watchdog_s|wait_limit_s|retry_s|stall_budget|start_s|end_s|expected_multiplies)",
       "zero", "a fraction")  # fmt: skip
 allow(r"(Transform.*|fft.Transform)\.cutoff", "negative numbers")
-allow(r"Transform.*\.scale", "a negative number", "a fraction", "the largest int", "a number of .*")
+allow(r"(Array)?Transform.*\.scale", "a negative number", "a fraction", "the largest int", "a number of .*")
+allow(r"ArrayTransform.*\.(axes|kinds|kept|swap_with)", "None")
 allow(r"Box\.start", "negative numbers")
 allow(r".*\.(extents|grid|start|halo)", "huge numbers", "bytes")  # plain data; bytes are numbers
 allow(r"Memory\..*\.(boxes|halo)", "no .*")
@@ -65,13 +66,13 @@ allow(r"Memory\.of\.view", "backwards")  # as files take them
 READ = ("a read-only array", "broadcast")
 allow(r"(Output.write\.u|Variable\.array|File.write\.array|Memory.of\.view)", *READ, "gaps",
       "another precision", "another type")  # fmt: skip
-allow(r"Exchange\.(run|start)\.source|Reduction.dots\.x|Transform.*\.(fields|modes)", READ[0])
+allow(r"Exchange\.(run|start)\.source|Reduction.dots\.x|(Array)?Transform.*\.(fields?|modes)", READ[0])
 allow(r"(SparseMatrix|IncompleteLu)(\..*)?\.(indptr|indices|data|x|b)", READ[0])
 allow(r"Reduction\.(start_)?(all)?reduce\.values", "another precision", "one row less",
       "one axis more", "a scalar array", "no items")  # fmt: skip
 allow(r"Reduction.dots\.x", "one axis more")
-allow(r"TransformSingle\..*", "another precision")  # float32 is its own
-allow(r"Transform.*\.(s?p?e?c?t?r?a?l?_?(shape|dtype))", "after close")
+allow(r"(Array)?TransformSingle\..*", "another precision")  # float32 is its own
+allow(r"(Array)?Transform.*\.(s?p?e?c?t?r?a?l?_?(shape|dtype))", "after close")
 allow(r"Trace\.record\.name", ".*text.*")
 
 
@@ -111,6 +112,16 @@ def makers() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
         }  # fmt: skip
     yield "fft.Transform", tailrace.fft.Transform, {
         "comm": COMM, "extents": SHAPE, "dtype": "float64",
+    }  # fmt: skip
+    for array_kind in (tailrace.fft.ArrayTransformDouble, tailrace.fft.ArrayTransformSingle):
+        yield array_kind.__name__, array_kind, {
+            "comm": COMM, "shape": SHAPE, "complex_field": True, "axes": (0, 1, 2),
+            "kinds": ["fourier", "dct2", "dst1"], "kept": (2, 3, 2), "swap_with": (1, 2, 0),
+            "grid": (COMM.size, 1, 1), "scale": 0.5, "kernel": "auto", "method": "alltoallv",
+            "threads": 1,
+        }  # fmt: skip
+    yield "fft.ArrayTransform", tailrace.fft.ArrayTransform, {
+        "comm": COMM, "shape": SHAPE, "dtype": "float64",
     }  # fmt: skip
     yield "Output", tailrace.Output, {
         "comm": COMM, "servers": "hidden", **WHO_WRITES, **WHAT_IS_WRITTEN,
@@ -281,6 +292,12 @@ def part_moves() -> None:
         sweep(f"{name}.forward", transform.forward, {"fields": u, "out": modes}, False)
         sweep(f"{name}.backward", transform.backward, {"modes": modes, "out": u}, False)
         closed(name, transform)
+        arrays = tailrace.fft.ArrayTransform(COMM, SHAPE, dtype, kinds="dct2")
+        name = type(arrays).__name__
+        u, modes = np.ones(arrays.shape, dtype), np.zeros(arrays.spectral_shape, dtype)
+        sweep(f"{name}.forward", arrays.forward, {"field": u, "out": modes}, False)
+        sweep(f"{name}.backward", arrays.backward, {"modes": modes, "out": u}, False)
+        closed(name, arrays)
 
 
 def part_sparse() -> None:

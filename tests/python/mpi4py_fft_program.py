@@ -76,7 +76,7 @@ def case_transforms() -> None:
 
 
 def case_other_axes() -> None:
-    """Axes in other orders, some, of two and four dimensions: serial transforms and exchanges."""
+    """Axes in other orders, some, of two and four dimensions."""
     four = (6, 5, 7, 8)
     for shape, axes in (
         (SHAPE, (1, 0, 2)), (SHAPE, (0, 2)), (SHAPE, ((0,), (1, 2))), (SHAPE[:2], None),
@@ -84,6 +84,7 @@ def case_other_axes() -> None:
     ):  # fmt: skip
         for collapse in (False, True):
             fft = PFFT(COMM, shape, axes=axes, collapse=collapse)
+            assert "serial" not in fft.method, fft.method
             u = whole(shape=shape)[fft.local_slice(False)]
             order = (0, 1) if axes is None else re.findall(r"\d", str(axes))
             found = fft.forward(u)
@@ -99,6 +100,7 @@ def case_padding() -> None:
     for dtype in "dD":
         fft = PFFT(COMM, SHAPE, dtype=dtype)
         padded = PFFT(COMM, SHAPE, dtype=dtype, padding=[1.5, 1.5, 1.5])
+        assert "serial" not in padded.method
         assert padded.global_shape() == (10, 13, 12)
         assert padded.global_shape(True) == fft.global_shape(True)
         modes = fft.forward(whole(dtype)[fft.local_slice(False)]).copy()
@@ -123,9 +125,32 @@ def case_cosine_and_sine() -> None:
     fft = PFFT(COMM, SHAPE, axes=((0,), (1, 2)), grid=(-1,), transforms={(1, 2): (dct, idct)})
     u = whole()[fft.local_slice(False)]
     reference = scipy.fft.dctn(whole(), type=3, axes=(1, 2)) / (2 * 9 * 2 * 8)
+    assert "serial" not in fft.method
     assert np.allclose(fft.forward(u), expected(reference, (0,))[fft.local_slice()])
     assert np.allclose(fft.backward(fft.forward(u)), u)
     fft.destroy()
+
+
+def case_functions() -> None:
+    """Functions of other libraries, padded or not, give what Tailrace's own transform gives."""
+    pair = (np.fft.rfft, np.fft.irfft)
+
+    def one(a: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        return pair[0](a, axis=axes[0])
+
+    def other(a: np.ndarray, axes: tuple[int, ...], s: list[int]) -> np.ndarray:
+        return pair[1](a, n=s[0], axis=axes[0])
+
+    for padding in (False, [1.0, 1.0, 1.5]):
+        own = PFFT(COMM, SHAPE, padding=padding)
+        chain = PFFT(COMM, SHAPE, padding=padding, transforms={(2,): (one, other)})
+        assert "serial" in chain.method
+        u = whole(shape=own.global_shape())[own.local_slice(False)]
+        modes = own.forward(u).copy()
+        assert np.allclose(chain.forward(u), modes, atol=1e-14)
+        assert np.allclose(chain.backward(modes), own.backward(modes))
+        own.destroy()
+        chain.destroy()
 
 
 def case_arrays() -> None:

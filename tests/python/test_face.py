@@ -141,6 +141,14 @@ def test_no_array_is_copied(ranks: int, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_transforms_of_any_axes(ranks: int) -> None:
+    """They are scipy.fft's."""
+    pytest.importorskip("scipy")
+    done = run(ranks, HERE / "array_transform_program.py", TAILRACE_TUNE="off")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_the_interface_of_mpi4py_fft(ranks: int, tmp_path: Path) -> None:
     done = run(ranks, HERE / "mpi4py_fft_program.py", tmp_path, TAILRACE_TUNE="off")

@@ -135,9 +135,9 @@ def test_names_of_fortran_are_bound() -> None:
 def lookup(name: str) -> list[Any]:
     """Return what `tailrace.NAME` is; transforms are two classes behind one function."""
     *path, last = name.split(".")
-    homes = [["fft", f"Transform{kind}"] for kind in ("Double", "Single")]
+    homes = [["fft", f"{''.join(path[-1:])}{kind}"] for kind in ("Double", "Single")]
     found = []
-    for words in homes if path == ["fft", "Transform"] else [path]:
+    for words in homes if path in (["fft", "Transform"], ["fft", "ArrayTransform"]) else [path]:
         home: Any = importlib.import_module("tailrace")
         for word in words:
             if word in ("fft", "sparse", "_core"):
