@@ -17,6 +17,7 @@
 #include "choose_library.hpp"
 #include "core/last_resort.hpp"
 #include "core/same_on_all.hpp"
+#include "move/method_spec.hpp"
 #include "tailrace/more/agreed_error.hpp"
 
 namespace tailrace::fft {
@@ -53,6 +54,17 @@ void require_agreement(const Comm& comm, const ArrayProblem& problem, const Arra
       CommonArgument{"kernel", options.kernel},
       CommonArgument{"method", options.method}};
   require_same(comm, "ArrayTransform", arguments);
+}
+
+/// Also where no exchange is needed, a wrong name is refused.
+void require_method(const std::string& text) {
+  const auto name = MethodSpec::parse(text).name;
+  const auto methods = move_methods();
+  const bool known =
+      std::ranges::any_of(methods, [&](const auto& one) { return one.name == name; });
+  if (!known && name != "auto" && name != "untimed") {
+    throw Error(Errc::invalid_input, fmt::format("method `{}` is none of move_methods()", name));
+  }
 }
 
 double logical_size(const ArrayStep& step) {
@@ -94,6 +106,7 @@ ArrayTransform<Real>::Pipeline::Pipeline(const Comm& comm, const ArrayProblem& g
               fmt::format("threads {}: must be 1 to {}", wanted.threads, most_threads));
   const auto fault = find_fault(given, comm.num_ranks());
   require_all(comm.raw(), fault.empty(), fault);
+  run_agreed(comm.raw(), [&] { require_method(wanted.method); });
   plan = plan_array(given, comm.num_ranks());
   physical_layout.emplace(plan.physical().layout());
   spectral_layout.emplace(plan.spectral().layout());

@@ -148,7 +148,76 @@ static void test_order_and_scale(const tailrace_comm* comm) {
   free(modes);
 }
 
+/* A channel: a wave along x, a mode of the cosine transform across, a batch of two. */
+static void test_arrays(const tailrace_comm* comm) {
+  tailrace_array_transform_options options = tailrace_array_transform_defaults();
+  const int64_t extents[3] = {2, 9, 8};
+  options.num_axes = 2;
+  options.axes[0] = 1;
+  options.axes[1] = 2;
+  options.kinds[0] = TAILRACE_DCT2;
+  options.kinds[1] = TAILRACE_FOURIER;
+  options.scale = 1.0 / (2 * 9 * 8);
+  tailrace_array_transform* transform = NULL;
+  OK(tailrace_array_transform_create(comm, 3, extents, &options, &transform));
+  int64_t num_items = 0, num_modes = 0;
+  OK(tailrace_array_transform_sizes(transform, &num_items, &num_modes));
+  tailrace_layout *points = NULL, *waves = NULL;
+  OK(tailrace_array_transform_physical_layout(transform, &points));
+  OK(tailrace_array_transform_spectral_layout(transform, &waves));
+  int64_t whole[TAILRACE_MAX_DIMS];
+  OK(tailrace_layout_extents(waves, whole));
+  CHECK(whole[0] == 2 && whole[1] == 9 && whole[2] == 5);
+  tailrace_box box = {0}, modes_box = {0};
+  if (num_items > 0) OK(tailrace_layout_box(points, this_rank, 0, &box));
+  if (num_modes > 0) OK(tailrace_layout_box(waves, this_rank, 0, &modes_box));
+  double* u = malloc(sizeof(double) * (size_t)(num_items + 1));
+  double* again = malloc(sizeof(double) * (size_t)(num_items + 1));
+  double complex* modes = malloc(sizeof(double complex) * (size_t)(num_modes + 1));
+  const double pi = acos(-1.0);
+  for (int64_t i = 0; i < num_items; ++i) {
+    const int64_t x = box.start[2] + i % box.extents[2];
+    const int64_t y = box.start[1] + i / box.extents[2] % box.extents[1];
+    const int64_t b = box.start[0] + i / (box.extents[2] * box.extents[1]);
+    u[i] = (double)(b + 1) * cos(2 * pi * (double)x * 3 / 8) * cos(pi * ((double)y + 0.5) * 2 / 9);
+  }
+  OK(tailrace_array_transform_forward(transform, u, num_items, modes, num_modes));
+  for (int64_t i = 0; i < num_modes; ++i) {
+    const int64_t kx = modes_box.start[2] + i % modes_box.extents[2];
+    const int64_t ky = modes_box.start[1] + i / modes_box.extents[2] % modes_box.extents[1];
+    const int64_t b = modes_box.start[0] + i / (modes_box.extents[2] * modes_box.extents[1]);
+    const double wanted = kx == 3 && ky == 2 ? 0.25 * (double)(b + 1) : 0;
+    CHECK(cabs(modes[i] - wanted) < 1e-13);
+  }
+  OK(tailrace_array_transform_backward(transform, modes, num_modes, again, num_items));
+  for (int64_t i = 0; i < num_items; ++i) CHECK(fabs(again[i] - u[i]) < 1e-12);
+  int type = -1;
+  OK(tailrace_array_transform_modes_type(transform, &type));
+  CHECK(type == TAILRACE_COMPLEX128);
+  double normalization = 0;
+  OK(tailrace_array_transform_normalization(transform, &normalization));
+  CHECK(fabs(normalization * (2 * 9 * 8) - 1) < 1e-14);
+  const char* text = NULL;
+  OK(tailrace_array_transform_describe(transform, &text));
+  CHECK(strstr(text, "1 dct2") != NULL);
+  OK(tailrace_array_transform_kernel(transform, &text));
+  int64_t num_bytes = 0;
+  OK(tailrace_array_transform_buffer_bytes(transform, &num_bytes));
+  REFUSED(tailrace_array_transform_forward(transform, u, num_items + 1, modes, num_modes),
+          TAILRACE_INVALID_INPUT, "this rank has");
+  OK(tailrace_array_transform_destroy(&transform));
+  OK(tailrace_layout_destroy(&points));
+  OK(tailrace_layout_destroy(&waves));
+  options.axes[1] = 1;
+  REFUSED(tailrace_array_transform_create(comm, 3, extents, &options, &transform),
+          TAILRACE_INVALID_INPUT, "listed twice");
+  free(u);
+  free(again);
+  free(modes);
+}
+
 void test_transform(const tailrace_comm* comm) {
+  test_arrays(comm);
   test_real(comm);
   test_order_and_scale(comm);
   test_complex_single(comm);

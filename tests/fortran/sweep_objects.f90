@@ -84,8 +84,8 @@ module sweep_objects
 
   !> What a function returns is not looked at.
   interface ignore
-    procedure ignore_integer, ignore_long, ignore_truth, ignore_text, ignore_integers, &
-      ignore_statistics
+    procedure ignore_integer, ignore_long, ignore_real, ignore_truth, ignore_text, &
+      ignore_integers, ignore_statistics
   end interface
 
   interface
@@ -117,6 +117,10 @@ contains
   subroutine ignore_long(found)
     integer(int64), intent(in) :: found
     a_long = found
+  end subroutine
+  subroutine ignore_real(found)
+    real(real64), intent(in) :: found
+    a_real = found
   end subroutine
   subroutine ignore_truth(found)
     logical, intent(in) :: found

@@ -329,6 +329,59 @@ contains
     call check(stat == tailrace_invalid_input, "arrays of one field for two")
     call transform%create(comm, [4, 0, 4], stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "axis y")
+    call test_arrays(comm)
+  end subroutine
+
+  !> A channel u(x, y, batch): a wave along x, a mode of the cosine transform across.
+  subroutine test_arrays(comm)
+    type(tailrace_comm), intent(in) :: comm
+    type(tailrace_array_transform) :: transform
+    type(tailrace_layout) :: points, waves
+    real(real64), allocatable :: u(:, :, :), v(:, :, :)
+    complex(real64), allocatable :: modes(:, :, :)
+    integer :: start(3), counts(3), from(3), numbers(3), i, j, k, stat
+    real(real64) :: pi, wanted, error
+    character(len=200) :: errmsg
+    pi = acos(-1.0_real64)
+    call transform%create(comm, [8, 9, 6], axes=[1, 2], kinds=[tailrace_fourier, tailrace_dct2], &
+                          scale=1/144.0_real64)
+    call transform%physical_layout(points)
+    call transform%spectral_layout(waves)
+    call check(all(waves%extents() == [5, 9, 6]), "extents of the modes")
+    call points%box(this_rank, start, counts)
+    call waves%box(this_rank, from, numbers)
+    call check(transform%num_items() == product(int(counts, int64)), "points of an array")
+    call check(transform%num_modes() == product(int(numbers, int64)), "modes of an array")
+    call check(transform%modes_type() == tailrace_complex128, "type of modes")
+    call check(abs(transform%normalization()*144 - 1) < 1e-14_real64, "normalization")
+    allocate (u(counts(1), counts(2), counts(3)), v(counts(1), counts(2), counts(3)))
+    allocate (modes(numbers(1), numbers(2), numbers(3)))
+    do k = 1, counts(3)
+      do j = 1, counts(2)
+        do i = 1, counts(1)
+          u(i, j, k) = cos(2*pi*3*(start(1) + i - 2)/8)*cos(pi*2*(start(2) + j - 1.5_real64)/9)
+        end do
+      end do
+    end do
+    call transform%forward(u, modes)
+    error = 0
+    do k = 1, numbers(3)
+      do j = 1, numbers(2)
+        do i = 1, numbers(1)
+          wanted = merge(0.25_real64, 0.0_real64, from(1) + i - 1 == 4 .and. from(2) + j - 1 == 3)
+          error = max(error, abs(modes(i, j, k) - wanted))
+        end do
+      end do
+    end do
+    call check(error < 1e-13_real64, "modes of a channel")
+    call transform%backward(modes, v)
+    call check(all(abs(v - u) < 1e-12_real64), "and back to the channel")
+    call check(index(transform%describe(), "dct2") > 0, "describe an array")
+    call transform%forward(real(u, real32), modes, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "types")
+    call transform%create(comm, [8, 9, 6], axes=[1, 2], kinds=[tailrace_dct1], stat=stat, &
+                          errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "num_axes")
   end subroutine
 
 end module
