@@ -367,6 +367,172 @@ class Reduction:
 
     def __exit__(self, type: object, value: object, traceback: object) -> None: ...
 
+class ArrayTransformDouble:
+    """
+    A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` makes one.
+
+    Fields have shape `shape` on this rank, modes `spectral_shape`, in the same order of axes.
+    backward(forward(u)) is u / normalization where the scale is 1.
+
+    >>> import numpy as np, tailrace.fft
+    >>> from mpi4py import MPI
+    >>> channel = tailrace.fft.ArrayTransform(
+    ...     MPI.COMM_WORLD, (8, 9, 8), kinds=['fourier', 'dct1', 'fourier'])
+    >>> u = np.random.default_rng(1).random(channel.shape)
+    >>> u_hat = channel.forward(u)
+    >>> bool(np.allclose(channel.backward(u_hat) * channel.normalization, u))
+    True
+    >>> channel.close()
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, shape: Sequence[int], complex_field: bool = False, *, axes: Sequence[int] | None = None, kinds: str | Sequence[str] | None = None, kept: Sequence[int] | None = None, swap_with: Sequence[int] | None = None, grid: Sequence[int] | None = None, scale: float = 1.0, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> None: ...
+
+    def forward(self, field: Any, out: Any = None) -> Any:
+        """
+        Field to modes. Returns `out`, or a new array; `out` may be the field if it has the
+        shape and type of the modes. Collective, blocking.
+        """
+
+    def backward(self, modes: Any, out: Any = None) -> Any:
+        """Modes to field, not normalised. Collective, blocking."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a field on this rank."""
+
+    @property
+    def spectral_shape(self) -> tuple[int, ...]:
+        """Of the modes on this rank."""
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """Of a field."""
+
+    @property
+    def spectral_dtype(self) -> numpy.dtype[Any]: ...
+
+    @property
+    def layout(self) -> Layout:
+        """Of the fields: what `Output.write` and `Exchange` take."""
+
+    @property
+    def box(self) -> Box: ...
+
+    @property
+    def spectral_layout(self) -> Layout: ...
+
+    @property
+    def spectral_box(self) -> Box: ...
+
+    @property
+    def normalization(self) -> float: ...
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Ranks along each axis of a field."""
+
+    @property
+    def buffer_bytes(self) -> int: ...
+
+    def describe(self) -> str: ...
+
+    def close(self) -> None:
+        """Frees buffers. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class ArrayTransformSingle:
+    """
+    A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` makes one.
+
+    Fields have shape `shape` on this rank, modes `spectral_shape`, in the same order of axes.
+    backward(forward(u)) is u / normalization where the scale is 1.
+
+    >>> import numpy as np, tailrace.fft
+    >>> from mpi4py import MPI
+    >>> channel = tailrace.fft.ArrayTransform(
+    ...     MPI.COMM_WORLD, (8, 9, 8), kinds=['fourier', 'dct1', 'fourier'])
+    >>> u = np.random.default_rng(1).random(channel.shape)
+    >>> u_hat = channel.forward(u)
+    >>> bool(np.allclose(channel.backward(u_hat) * channel.normalization, u))
+    True
+    >>> channel.close()
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, shape: Sequence[int], complex_field: bool = False, *, axes: Sequence[int] | None = None, kinds: str | Sequence[str] | None = None, kept: Sequence[int] | None = None, swap_with: Sequence[int] | None = None, grid: Sequence[int] | None = None, scale: float = 1.0, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> None: ...
+
+    def forward(self, field: Any, out: Any = None) -> Any:
+        """
+        Field to modes. Returns `out`, or a new array; `out` may be the field if it has the
+        shape and type of the modes. Collective, blocking.
+        """
+
+    def backward(self, modes: Any, out: Any = None) -> Any:
+        """Modes to field, not normalised. Collective, blocking."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a field on this rank."""
+
+    @property
+    def spectral_shape(self) -> tuple[int, ...]:
+        """Of the modes on this rank."""
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """Of a field."""
+
+    @property
+    def spectral_dtype(self) -> numpy.dtype[Any]: ...
+
+    @property
+    def layout(self) -> Layout:
+        """Of the fields: what `Output.write` and `Exchange` take."""
+
+    @property
+    def box(self) -> Box: ...
+
+    @property
+    def spectral_layout(self) -> Layout: ...
+
+    @property
+    def spectral_box(self) -> Box: ...
+
+    @property
+    def normalization(self) -> float: ...
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Ranks along each axis of a field."""
+
+    @property
+    def buffer_bytes(self) -> int: ...
+
+    def describe(self) -> str: ...
+
+    def close(self) -> None:
+        """Frees buffers. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
 class TransformDouble:
     """
     A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.

@@ -67,7 +67,7 @@ def ArrayTransform(
 
     Options: axes (all; the last of them is transformed first, as by scipy.fft; axes that are not
     listed are batches); for each of them kinds ("fourier", "dct1" to "dct4", "dst1" to "dst4", as
-    scipy.fft defines them, not normalised), kept (modes are kept as of so many points) and
+    scipy.fft defines them, not normalised), kept (the modes of this number of points) and
     swap_with (the axis that ranks divide afterwards); grid (ranks along each axis of the field, 0:
     choose), scale, kernel, method, threads. Modes of a real field are complex from its first
     Fourier axis on, real without any. Collective, blocking.

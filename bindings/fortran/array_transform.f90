@@ -30,8 +30,8 @@ contains
 
   !> Of `extents` items, 1 to 5 axes. `type`, of the field: tailrace_float64 (default), _float32,
   !> _complex128 or _complex64. `axes`: the first of them is transformed first, default all. For
-  !> each of `axes`: `kinds` (default tailrace_fourier); `kept` (modes are kept as of so many
-  !> points, 0: all); `swap_with` (the axis that ranks divide afterwards if they divide this one,
+  !> each of `axes`: `kinds` (default tailrace_fourier); `kept` (the modes of this number
+  !> of points, 0: all); `swap_with` (the axis that ranks divide afterwards if they divide this one,
   !> 0: the axis before). `grid`: ranks along each axis of the field (0: chosen). `scale` (1): what
   !> forward multiplies modes by. Collective, blocking.
   subroutine create(self, comm, extents, type, axes, kinds, kept, swap_with, grid, scale, kernel, &

@@ -43,10 +43,10 @@ def solve(seed: int) -> None:
             break
     dtype = np.dtype(str(random.choice(["f4", "f8", "c8", "c16"])))
     axes = [int(a) for a in random.permutation(num_dims)[: random.integers(1, num_dims + 1)]]
+    kinds = ["fourier" if random.random() < 0.5 else str(random.choice(KINDS)) for _ in axes]
     kinds = [
-        "fourier" if random.random() < 0.5 else str(random.choice(KINDS)) for _ in axes
+        "dct2" if k == "dct1" and shape[a] < 2 else k for k, a in zip(kinds, axes, strict=True)
     ]
-    kinds = ["dct2" if k == "dct1" and shape[a] < 2 else k for k, a in zip(kinds, axes, strict=True)]
     given = [a - num_dims if random.random() < 0.3 else a for a in axes]
     values = random.standard_normal((2, *shape))
     whole = (values[0] + 1j * values[1] if dtype.kind == "c" else values[0]).astype(dtype)

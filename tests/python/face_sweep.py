@@ -43,7 +43,8 @@ allow(r".*\.(step|priority|watchdog_s|wait_limit_s|start_s|end_s)", "a negative 
 allow(r".*\.(watchdog_s|wait_limit_s|retry_s|stall_budget|start_s|end_s|expected_multiplies)",
       "zero", "a fraction")  # fmt: skip
 allow(r"(Transform.*|fft.Transform)\.cutoff", "negative numbers")
-allow(r"(Array)?Transform.*\.scale", "a negative number", "a fraction", "the largest int", "a number of .*")
+allow(r"(Array)?Transform.*\.scale", "a negative number", "a fraction", "the largest int",
+      "a number of .*")  # fmt: skip
 allow(r"ArrayTransform.*\.(axes|kinds|kept|swap_with)", "None")
 allow(r"Box\.start", "negative numbers")
 allow(r".*\.(extents|grid|start|halo)", "huge numbers", "bytes")  # plain data; bytes are numbers
@@ -66,7 +67,8 @@ allow(r"Memory\.of\.view", "backwards")  # as files take them
 READ = ("a read-only array", "broadcast")
 allow(r"(Output.write\.u|Variable\.array|File.write\.array|Memory.of\.view)", *READ, "gaps",
       "another precision", "another type")  # fmt: skip
-allow(r"Exchange\.(run|start)\.source|Reduction.dots\.x|(Array)?Transform.*\.(fields?|modes)", READ[0])
+allow(r"Exchange\.(run|start)\.source|Reduction.dots\.x", READ[0])
+allow(r"(Array)?Transform.*\.(fields?|modes)", READ[0])
 allow(r"(SparseMatrix|IncompleteLu)(\..*)?\.(indptr|indices|data|x|b)", READ[0])
 allow(r"Reduction\.(start_)?(all)?reduce\.values", "another precision", "one row less",
       "one axis more", "a scalar array", "no items")  # fmt: skip

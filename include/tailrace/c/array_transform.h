@@ -32,7 +32,7 @@ typedef struct tailrace_array_transform_options {
   int axes[TAILRACE_MAX_DIMS];  /* axes from 0 (slowest); forward transforms the last of them first
                                  */
   int kinds[TAILRACE_MAX_DIMS]; /* of each of `axes`, default TAILRACE_FOURIER */
-  int64_t kept[TAILRACE_MAX_DIMS];  /* modes are kept as of so many points; 0 (default): all */
+  int64_t kept[TAILRACE_MAX_DIMS];  /* the modes of this number of points are kept; 0: all */
   int swap_with[TAILRACE_MAX_DIMS]; /* the axis that ranks divide once they no longer divide this
                                        one; -1 (default): the axis transformed before */
   int grid[TAILRACE_MAX_DIMS];      /* ranks along each axis of the field; 0 (default): choose */

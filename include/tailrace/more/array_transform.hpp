@@ -25,8 +25,8 @@ enum class AxisKind { fourier, dct1, dct2, dct3, dct4, dst1, dst2, dst3, dst4 };
 struct TransformedAxis {
   int axis = 0;  ///< of the array, 0 is the slowest
   AxisKind kind = AxisKind::fourier;
-  /// Modes are kept as if the axis had so many points, at most as many as it has; 0 keeps all. With
-  /// 2/3 of the points, products are free of aliasing (3/2 rule). The highest Fourier mode of an
+  /// The modes of this number of points are kept, at most all of the axis; 0 keeps all. With 2/3 of
+  /// the points, products are free of aliasing (3/2 rule). The highest Fourier mode of an
   /// even number is one item for two waves: forward adds both, backward gives each a half.
   std::ptrdiff_t kept = 0;
   /// If ranks divide this axis when its turn comes, the axis that they divide after that; -1: the
