@@ -15,6 +15,8 @@
 #   BENCHES="fft step ..."         benchmarks of `make bench`
 #   FLUIDSIM_PYTHON=/path/python   a Python that has fluidsim, to compare a step with
 #   PREFIX=DIR                     where `make install` puts things (default: ~/tailrace)
+#   MODULEFILES=DIR                where `make module` puts modulefiles (default: in PREFIX)
+#   NEEDS="gcc openmpi ..."        modules that they load first
 #   PYTHON=/usr/bin/python3        the Python (3.11 or newer) that .venv is made with
 
 SHELL := /bin/bash
@@ -55,7 +57,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build install demo demo-helium demo-groundwater python deb wheel test-wheel test verification cluster sanitizers soak check bench reference docs clean distclean system
+.PHONY: help build install demo demo-helium demo-groundwater python module deb wheel test-wheel test verification cluster sanitizers soak check bench reference docs clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -116,6 +118,11 @@ install: build  ## Install headers, libraries and programs in PREFIX (default: ~
 	@cmake --install build/$(PRESET) --prefix "$(abspath $(PREFIX))" >build/install.log || { tail -n 5 build/install.log; exit 1; }
 	@echo "tailrace: cmake -DCMAKE_PREFIX_PATH=$(abspath $(PREFIX)) ... finds it (docs/start.md)"
 
+MODULEFILES ?= $(PREFIX)/share/modulefiles
+module: TARGETS = all bindings/python/all
+module: $(STAMPS)/venv-python build  ## Install for a centre: library, command, Python and modulefiles (docs/how)
+	@tools/install_module build/$(PRESET) "$(abspath $(PREFIX))" "$(abspath $(MODULEFILES))" $(NEEDS)
+
 deb: PRESET = deb
 deb: build  ## A package for Debian and its relatives, in build/deb (processors from 2013 on: x86-64-v3)
 	@cd build/deb && cpack >package.log || { cat package.log; exit 1; }
@@ -152,7 +159,7 @@ verification: build $(STAMPS)/venv-test  ## The slow comparisons with published 
 cluster: TARGETS = all tests/all bindings/python/all
 cluster: SETUP = --cluster
 cluster: FFTW = 1
-cluster: build $(STAMPS)/venv-test  ## Tests on the nodes of a Slurm cluster of namespaces (root)
+cluster: build $(STAMPS)/venv-test $(STAMPS)/venv-centre  ## Tests on the nodes of a Slurm cluster of namespaces (root)
 	@status=0; results=$(CURDIR)/build/$(PRESET)/cluster.xml; \
 	ctest --preset $(PRESET) -L '^cluster$$' -j $(JOBS) --output-junit $$results || status=1; \
 	tests/skips.py $$results || status=1; \

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `pip install .` puts into the package (pyproject.toml), so that it needs no source tree: the
 # module tailrace._core, the programs in tailrace/bin, what goes before MPI in tailrace/lib, the cases.
+# Only `cmake --install --component wheel` installs it, as pip and tools/install_module do.
 if(NOT TARGET _core)
-  message(FATAL_ERROR "The Python package needs Python's headers (Debian: python3-dev)")
+  if(TAILRACE_WHEEL)
+    message(FATAL_ERROR "The Python package needs Python's headers (Debian: python3-dev)")
+  endif()
+  return()
 endif()
 add_custom_target(tailrace_wheel DEPENDS _core tailrace_mpi)
-install(TARGETS _core DESTINATION tailrace COMPONENT wheel)
+install(TARGETS _core DESTINATION tailrace COMPONENT wheel EXCLUDE_FROM_ALL)
 foreach(program ${tailrace_programs})
   if(TARGET ${program})
     add_dependencies(tailrace_wheel ${program})
-    install(TARGETS ${program} DESTINATION tailrace/bin COMPONENT wheel)
+    install(TARGETS ${program} DESTINATION tailrace/bin COMPONENT wheel EXCLUDE_FROM_ALL)
   endif()
 endforeach()
 get_property(before_mpi GLOBAL PROPERTY tailrace_before_mpi)
 if(before_mpi)
-  install(TARGETS ${before_mpi} DESTINATION tailrace/lib COMPONENT wheel)
+  install(TARGETS ${before_mpi} DESTINATION tailrace/lib COMPONENT wheel EXCLUDE_FROM_ALL)
 endif()
 foreach(library tailrace_blas tailrace_lapack tailrace_petsc)
   if(TARGET ${library})
     add_dependencies(tailrace_wheel ${library})
-    install(TARGETS ${library} DESTINATION tailrace/lib COMPONENT wheel)
+    install(TARGETS ${library} DESTINATION tailrace/lib COMPONENT wheel EXCLUDE_FROM_ALL)
   endif()
 endforeach()
 if(groundwater IN_LIST TAILRACE_APPS)
@@ -28,6 +32,7 @@ if(groundwater IN_LIST TAILRACE_APPS)
     DIRECTORY ${PROJECT_SOURCE_DIR}/apps/groundwater/chemistry
     DESTINATION tailrace/cases
     COMPONENT wheel
+    EXCLUDE_FROM_ALL
     FILES_MATCHING
     PATTERN *.toml
   )
@@ -37,6 +42,7 @@ foreach(app ${TAILRACE_APPS})
     DIRECTORY ${PROJECT_SOURCE_DIR}/apps/${app}/cases/
     DESTINATION tailrace/cases/${app}
     COMPONENT wheel
+    EXCLUDE_FROM_ALL
     FILES_MATCHING
     PATTERN *.toml
   )
@@ -47,6 +53,7 @@ if(DEFINED SKBUILD_DATA_DIR)
     DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/
     DESTINATION ${SKBUILD_DATA_DIR}/share/man/man1
     COMPONENT wheel
+    EXCLUDE_FROM_ALL
     FILES_MATCHING
     PATTERN *.1
   )

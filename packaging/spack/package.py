@@ -70,3 +70,50 @@ class Tailrace(CMakePackage):
             self.define_from_variant("TAILRACE_FORTRAN", "fortran"),
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
         ]
+
+    def test_own_program(self):
+        """Build a program against the installation; two ranks write a file in the background."""
+        source = r"""
+#include "tailrace/output.hpp"
+#include <vector>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  {
+    const tailrace::Comm comm(MPI_COMM_WORLD);
+    const auto layout = tailrace::own_box(comm, {2, 3}, {comm.rank(), 0}, {1, 3});
+    std::vector<double> u(3, 1.0 + comm.rank());
+    tailrace::Output output(comm);
+    output.write("u.h5", {.variables = {{"u", layout, u}}});
+    output.finish();
+  }
+  MPI_Finalize();
+}
+"""
+        project = """
+cmake_minimum_required(VERSION 3.25)
+project(mine LANGUAGES CXX)
+find_package(tailrace REQUIRED)
+add_executable(mine mine.cpp)
+target_link_libraries(mine PRIVATE tailrace::tailrace)
+"""
+        with working_dir("own_program", create=True):
+            for name, text in (("mine.cpp", source), ("CMakeLists.txt", project)):
+                with open(name, "w") as file:
+                    file.write(text)
+            cmake = which("cmake", required=True)
+            cmake("-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+            cmake("--build", "build")
+            launch = which("mpirun", "mpiexec", required=True)
+            launch("-n", "2", "build/mine")
+            verify = Executable(self.prefix.bin.join("tailrace-verify"))
+            verify("u.h5")
+            dump = which("h5dump", required=True)
+            found = dump("-d", "u", "-y", "-w", "80", "u.h5", output=str.split)
+            assert "1, 1, 1," in found and "2, 2, 2" in found, found
+
+    def test_programs(self):
+        """Each installed program says what it is."""
+        for name in ("tailrace-list", "tailrace-verify", "tailrace-turbulence"):
+            with test_part(self, f"test_programs_{name}", purpose=f"{name} starts"):
+                program = Executable(self.prefix.bin.join(name))
+                assert program("--help", output=str.split, error=str.split)

@@ -46,6 +46,7 @@ class Options:
     shared: str = "2g"
     shm: dict[str, str] = field(default_factory=dict)
     mpi: str = "pmix"
+    users: list[str] = field(default_factory=list)  # besides root; home folders are shared
     conf: list[str] = field(default_factory=list)  # more lines of slurm.conf
 
     def as_json(self) -> str:
@@ -165,6 +166,19 @@ class Cluster:
                 SLURM_HOSTFILE=str(self.shared / Path(file.name).name),
                 **environment,
             )
+
+    def as_user(
+        self, user: str, node: str, *words: str, timeout: float = 300
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a command as one of the cluster's users, in the home folder, as after a login."""
+        home = self.shared / "home" / user
+        owner = self.outside(home).stat().st_uid
+        kept = {name: text for name, text in SETTINGS.items() if name.startswith("OMPI_MCA")}
+        kept |= {"HOME": str(home), "USER": user, "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
+        kept |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOSTNAME": node}
+        login = ["setpriv", f"--reuid={owner}", f"--regid={owner}", "--clear-groups", "env", "-i"]
+        login += [f"{name}={text}" for name, text in kept.items()]
+        return self.on(node, *login, *words, cwd=home, timeout=timeout)
 
     def script(self, name: str, text: str) -> Path:
         """Write a script into the shared folder; return its path there."""

@@ -36,6 +36,7 @@ from typing import Any
 SELF = Path(__file__).resolve()
 NAMESPACES = ["--mount", "--uts", "--ipc", "--net", "--pid"]
 HEAD_ADDRESS = 254
+FIRST_USER = 20001
 SLURM = """\
 ClusterName=tailrace
 SlurmctldHost=head
@@ -195,6 +196,14 @@ def start_all(folder: Path, options: dict[str, Any]) -> None:
     (folder / "options").write_text(json.dumps(options))
     hosts = [f"{address_of(name)} {name}" for name in names]
     (folder / "etc/hosts").write_text("\n".join(["127.0.0.1 localhost", *hosts]) + "\n")
+    # Users of the cluster, beside those of this machine.
+    known = Path("/etc/passwd").read_text()
+    for number, user in enumerate(options["users"]):
+        home = folder / "shared/home" / user
+        home.mkdir(parents=True)
+        os.chown(home, FIRST_USER + number, FIRST_USER + number)
+        known += f"{user}:x:{FIRST_USER + number}:{FIRST_USER + number}::{home}:/bin/bash\n"
+    (folder / "etc/passwd").write_text(known)
     key = folder / "etc/munge.key"
     key.touch(mode=0o600)
     key.write_bytes(os.urandom(128))
@@ -327,7 +336,8 @@ def node(folder: Path, name: str) -> None:
         ("/dev/shm", "1777", shm),
     ):
         call("mount", "-t", "tmpfs", "-o", f"mode={mode},size={size}", "node", path)
-    call("mount", "--bind", str(folder / "etc/hosts"), "/etc/hosts")
+    for file in ("hosts", "passwd"):
+        call("mount", "--bind", str(folder / "etc" / file), f"/etc/{file}")
     call("mount", "--bind", str(folder / "etc"), "/etc/slurm")
     if Path("/etc/hostname").exists():
         own = folder / f"nodes/{name}.hostname"

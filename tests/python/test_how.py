@@ -22,6 +22,8 @@ NAME = re.compile(r"(?:#|//|!) (\w+\.(?:py|toml|cpp|f90))\n")
 # What a page says about machines and installations that are not here.
 SKIPPED = re.compile(r"python3 -m venv|mpif90|mpirun -n \d \./|srun |make |git |tools/setup")
 PAGES = sorted([*(ROOT / "docs" / "how").glob("*.md"), *(ROOT / "docs" / "tutorials").glob("*.md")])
+# tests/cluster/test_centre.py runs it, as several users on several nodes.
+PAGES.remove(ROOT / "docs" / "how" / "install_for_a_centre.md")
 
 # The variables that fragments of a program use, where a page shows no whole one.
 BEFORE = """

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Spack recipe names what the build has: run with stand-ins for Spack's own modules."""
+"""The recipes of Spack and EasyBuild name what the build has.
 
+Spack's is run with stand-ins for Spack's own modules; its test really compiles and runs a program.
+tests/cluster/test_centre.py has the checks of EasyBuild itself, and of ReFrame.
+"""
+
+import contextlib
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 import types
@@ -10,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stand_ins import built
+
+from tailrace.programs import find_program
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -33,6 +43,52 @@ class CMakePackage:
         return name, f"variant {variant}"
 
 
+class Executable:
+    """A program that raises an error if it fails, as Spack's."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = path
+
+    def __call__(self, *words: str, output: object = None, error: object = None) -> str:
+        return subprocess.run(
+            [self.path, *words], stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+
+
+class Prefix:
+    """The folder of an installation; `prefix.bin.join` names a program."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.bin = types.SimpleNamespace(join=lambda name: path / "bin" / name)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def which(*names: str, required: bool) -> Executable:
+    found = next(filter(None, map(shutil.which, names)), None)
+    assert found or not required, names
+    return Executable(found or "")
+
+
+@contextlib.contextmanager
+def working_dir(name: str, create: bool) -> Any:
+    Path(name).mkdir(exist_ok=not create)
+    with contextlib.chdir(name):
+        yield
+
+
+TOOLS = {
+    "join_path": lambda *parts: "/".join(parts),
+    "Executable": Executable,
+    "which": which,
+    "working_dir": working_dir,
+    "test_part": lambda test, name, purpose: contextlib.nullcontext(),
+    "str": str,
+}
+
+
 @pytest.fixture
 def recipe(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return what the recipe said: directive -> list of (arguments, options); and its class."""
@@ -44,7 +100,8 @@ def recipe(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     package = types.ModuleType("spack.package")
     for name in ("license", "version", "variant", "depends_on", "resource"):
         setattr(package, name, directive(name))
-    package.join_path = lambda *parts: "/".join(parts)  # type: ignore[attr-defined]
+    for name, tool in TOOLS.items():
+        setattr(package, name, tool)
     cmake = types.ModuleType("spack_repo.builtin.build_systems.cmake")
     cmake.CMakePackage = CMakePackage  # type: ignore[attr-defined]
     cmake.generator = directive("generator")  # type: ignore[attr-defined]
@@ -113,3 +170,63 @@ def test_the_recipe_knows_what_the_build_looks_for(recipe: dict[str, Any]) -> No
     assert {"MPI", "fmt", "libxxhash", "liburing"} <= asked
     for name in asked - others:
         assert names[name] in needs, name
+
+
+def test_the_test_of_the_recipe(
+    recipe: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It passes with an installation, and fails with one that lacks a program."""
+    if shutil.which("h5dump") is None:
+        pytest.skip("h5dump is not installed")
+    built("tailrace-verify")
+    build = find_program("tailrace-verify").parents[2]
+    prefix = tmp_path / "prefix"
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix], check=True, stdout=-3)
+    for name, text in {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    }.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.chdir(tmp_path)
+    package = recipe["class"]()
+    package.prefix = Prefix(prefix)
+    package.test_own_program()
+    assert (tmp_path / "own_program/u.h5").exists()
+    package.test_programs()
+    (prefix / "bin/tailrace-list").unlink()
+    with pytest.raises(OSError, match="tailrace-list"):
+        package.test_programs()
+
+
+def test_the_recipe_of_easybuild_is_that_of_the_build() -> None:
+    path = next((ROOT / "packaging/easybuild").glob("*.eb"))
+    said: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), said)
+    version = re.search(
+        r"project\(tailrace VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()
+    )
+    assert version
+    assert said["version"] == version[1]
+    chain = said["toolchain"]
+    assert path.name == f"tailrace-{version[1]}-{chain['name']}-{chain['version']}.eb"
+    fetched = re.search(r"^version=([\d.]+)$", (ROOT / "tools" / "fetch_ducc").read_text(), re.M)
+    assert fetched
+    assert f"ducc0-{fetched[1]}.tar.gz" in said["sources"]
+    assert f"ducc0-{fetched[1]} " in said["configopts"]
+    known = options_of_cmake() | {"Python_EXECUTABLE"}
+    assert set(re.findall(r"-D(\w+)=", said["configopts"])) <= known
+    names = {name.lower() for name, _ in [*said["dependencies"], *said["builddependencies"]]}
+    # What tools/setup asks for where there are no packages of Debian, by the name of EasyBuild.
+    advice = re.search(r"Spack: +spack install (.*) && spack", (ROOT / "tools/setup").read_text())
+    assert advice
+    others = {"openmpi", "fftw", "openblas"}  # of the toolchain
+    others |= {"liburing", "googletest"}  # not in this toolchain; tests are not built
+    wanted = {re.split(r"[+@]", word)[0].replace("-", "_") for word in advice[1].split()}
+    assert {"isa_l", "nlohmann_json"} <= wanted
+    assert wanted - others <= {name.replace("-", "_") for name in names}
+    python = {"typer", "rich", "numpy", "jinja2"}  # in bundles, or extensions
+    needs = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    needs = {re.split(r"[><=]", word)[0].lower() for word in needs}
+    assert needs - python <= names
+    assert {name for name, *_ in said["exts_list"]} == {"typer"}
