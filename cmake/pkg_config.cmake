@@ -7,6 +7,11 @@ function(tailrace_install_pkg_config name)
       "set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
 set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
 set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+# Programs find the shared libraries where the linker does not look by itself.
+set(tailrace_rpath \"\")
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+  set(tailrace_rpath \"-Wl,-rpath,\\\${libdir} \")
+endif()
 configure_file(
   \"${CMAKE_CURRENT_SOURCE_DIR}/${name}.pc.in\"
   \"${CMAKE_CURRENT_BINARY_DIR}/${name}.pc\"

@@ -122,7 +122,8 @@ def _show_file(console: Console, line: Line) -> None:
 def _require_files(files: list[Path]) -> None:
     for file in files:
         if file.is_dir():
-            raise TailraceError(f"{file} is a folder; give files, e.g. {file}/*.h5")
+            within = f"{file}/fields" if Path(file, "fields").is_dir() else file
+            raise TailraceError(f"{file} is a folder; give files, e.g. {within}/*.h5")
         if not file.exists():
             raise TailraceError(f"{file}: no such file")
 

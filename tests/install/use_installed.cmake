@@ -147,7 +147,7 @@ execute_process(
 )
 separate_arguments(flags UNIX_COMMAND "${flags}")
 must_run(
-  mpicc -std=c11 ${source}/examples/heat.c -o ${work}/heat_c ${flags} -lm -Wl,-rpath,${prefix}/${libdir}
+  mpicc -std=c11 ${source}/examples/heat.c -o ${work}/heat_c ${flags} -lm
 )
 must_run(${mpiexec} ${numproc_flag} 2 ${work}/heat_c 32 ${fields}/c)
 must_run(${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/c/heat_40.h5)
@@ -206,9 +206,7 @@ function(
     COMMAND_ERROR_IS_FATAL ANY
   )
   separate_arguments(flags UNIX_COMMAND "${flags}")
-  must_run(
-    ${compiler} ${work}/${file} -o ${work}/${file}.run ${flags} -Wl,-rpath,${prefix}/${libdir}
-  )
+  must_run(${compiler} ${work}/${file} -o ${work}/${file}.run ${flags})
   execute_process(
     COMMAND ${mpiexec} ${numproc_flag} 3 ${work}/${file}.run
     WORKING_DIRECTORY ${fields}
