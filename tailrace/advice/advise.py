@@ -26,6 +26,7 @@ from tailrace.profile.job import find_dense_library, find_library, run_recorded
 from tailrace.profile.records import records_folder
 
 BUILD_TIPS = ("flags", "compiler")
+MOST_NOISE = 1.0  # of equal runs: more than one disturbed run makes
 LAUNCH_SETTINGS = ("TAILRACE_PROFILE=launch,events=0",)
 
 
@@ -201,6 +202,11 @@ def summary(advice: Advice) -> list[str]:
     lines += [note[0].upper() + note[1:] + "." for note in found.notes]
     if found.setting is None and was_tried(advice):
         lines.append("No setting was found that makes it faster on this machine.")
+        if found.noise > MOST_NOISE:
+            lines.append(
+                f"Measurement noise ({100 * found.noise:.0f} %) exceeds most gains; rerun on an "
+                "idle machine."
+            )
     elif found.setting and len(found.winners) > 1 and found.setting.name != "all":
         lines.append("The best alone is taken.")
     return lines

@@ -197,6 +197,9 @@ class Experiment:
                 break
             null += self._screen(batch)
             self._confirm(batch)
+        if not outcome.notes and any(one.outcome == "not tried" for one in verdicts):
+            mean_s = (self._clock() - begin) / max(1, self.runs)
+            outcome.notes.append(self._say_untried(verdicts, mean_s))
         self._plain = self._plain[1:] or self._plain  # without the first, cold run
         outcome.noise = max((max(ratio, 1 / ratio) - 1 for ratio in null), default=0.0)
         outcome.run_s = median(self._plain)

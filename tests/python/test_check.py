@@ -121,6 +121,31 @@ def test_the_budget_holds_and_what_it_left_out_is_said() -> None:
     assert [one.outcome for one in nothing.verdicts] == ["not tried"] * 2 and nothing.runs == 1
 
 
+def test_runs_that_become_slower_than_the_first_still_get_a_budget_named() -> None:
+    """The first run says that all can be screened, and the machine becomes busy afterwards."""
+    machine = Machine(4, {"a": 0.5}, 0.01, run_s=1)
+
+    def run(setting: Setting) -> float:
+        seconds = machine.run(setting)
+        machine.run_s = 20
+        return seconds
+
+    experiment = Experiment(run, 60, lambda: machine.now, 1)
+    found = experiment.find([Proposal(name, Setting(name)) for name in "abc"])
+    assert [one.outcome for one in found.verdicts] == ["not tried"] * 3
+    assert len(found.notes) == 1 and "give --budget" in found.notes[0]
+    assert int(found.notes[0].split()[-1]) > 2 * 3 * 3 * 10
+
+
+@pytest.mark.parametrize("noise", [0.05, 1.7])
+def test_a_busy_machine_is_named_where_nothing_is_found(noise: float) -> None:
+    advice = Advice(find(Machine(8, {}, 0.01), 400), {}, 1.0)
+    advice.outcome.noise = noise
+    text = " ".join(summary(advice))
+    assert "No setting was found" in text
+    assert ("Measurement noise (170 %) exceeds most gains" in text) == (noise > 1), text
+
+
 def test_settings_that_fail_are_left_out() -> None:
     machine = Machine(5, {"a": -1, "b": 0.5}, 0.02)
     found = find(machine)
