@@ -22,6 +22,7 @@ from tailrace.placement.orders import ORDERS, Problem
 from tailrace.placement.probe import probe
 from tailrace.placement.rank_map import RankMap, make_map, map_text, read_map
 from tailrace.placement.read_back import read_back
+from tailrace.placement.switches import between_switches, read_topology, switch_of_nodes
 from tailrace.placement.traffic import Traffic, grid_traffic, make_grid, read_traffic
 from tailrace.placement.writers import WRITERS, launch_line
 from tailrace.planning.machine import find_machine
@@ -78,6 +79,10 @@ def _map(
     scatter: Annotated[
         str, _text("Spread these ranks over nodes, e.g. 0-63,128.", metavar="RANKS", hidden=True)
     ] = "",
+    topology: Annotated[
+        str,
+        _text("Keep nodes of a switch together: topology.conf, .yaml, or slurm.", metavar="FILE"),
+    ] = "",
     machine: Annotated[str, _text("Compute link times of a machine, torus:...")] = "",
     nodes: Annotated[
         str, _text("Nodes of the job on the machine: N, 6x24x24, scattered:N.", hidden=True)
@@ -94,7 +99,13 @@ def _map(
     require_json_place(json_to)
     traffic = _traffic(grid, profile, periodic, pattern, size)
     named = parse_hosts(hosts, "--hosts") if hosts else [(name, None) for name in _scheduled()]
+    switches = read_topology(topology) if topology else {}
+    if topology:
+        number = dict(zip(named, switch_of_nodes(switches, [n for n, _ in named]), strict=True))
+        named.sort(key=lambda node: number[node])
     job, names = make_nodes(traffic.num_ranks, per_node, named)
+    if topology and not names:
+        raise TailraceError("--topology needs the names of the nodes: --hosts a,b", status=2)
     site = comparison.make_site(machine, nodes, job.num_nodes) if machine else None
     if order and order not in [one.name for one in ORDERS]:
         known = ", ".join(one.name for one in ORDERS)
@@ -116,9 +127,16 @@ def _map(
         names or [f"node{i + 1}" for i in range(job.num_nodes)],
         cores or max(job.capacities),
     )
-    put_json(json_to, json.dumps(_data(rows, left_out, rank_map)))
+    data = _data(rows, left_out, rank_map)
+    if topology:
+        switch = switch_of_nodes(switches, names)
+        between = between_switches(traffic, chosen.made.ranks, job, switch)
+        data |= {"switch_of_node": switch, "bytes_between_switches": between}
+    put_json(json_to, json.dumps(data))
     if not prints_json(json_to):
         _show(rows, left_out, traffic, job.capacities)
+        if topology:
+            typer.echo(f"{len(set(switch))} switches, {bytes_text(between)} between them")
     if output:
         written = _write(rank_map, output)
         typer.echo("\n".join(written), err=prints_json(json_to))

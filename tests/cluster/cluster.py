@@ -48,6 +48,7 @@ class Options:
     mpi: str = "pmix"
     users: list[str] = field(default_factory=list)  # besides root; home folders are shared
     conf: list[str] = field(default_factory=list)  # more lines of slurm.conf
+    topology: list[str] = field(default_factory=list)  # lines of topology.conf: switches of a tree
 
     def as_json(self) -> str:
         return json.dumps(vars(self))

@@ -208,7 +208,11 @@ def start_all(folder: Path, options: dict[str, Any]) -> None:
     key.touch(mode=0o600)
     key.write_bytes(os.urandom(128))
     conf = SLURM.format(folder=folder, **options)
-    (folder / "etc/slurm.conf").write_text(conf + "\n".join(options["conf"]) + "\n")
+    more = list(options["conf"])
+    if options["topology"]:
+        (folder / "etc/topology.conf").write_text("\n".join(options["topology"]) + "\n")
+        more.append("TopologyPlugin=topology/tree")
+    (folder / "etc/slurm.conf").write_text(conf + "\n".join(more) + "\n")
     # Slurm 22.05: the barrier by a tree ends on each node alone (tailrace/launch/launcher.py).
     (folder / "etc/mpi.conf").write_text("PMIxCollFence=ring\n")
     call("ip", "link", "set", "lo", "up")
