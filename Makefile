@@ -159,7 +159,7 @@ verification: build $(STAMPS)/venv-test  ## The slow comparisons with published 
 cluster: TARGETS = all tests/all bindings/python/all
 cluster: SETUP = --cluster
 cluster: FFTW = 1
-cluster: build $(STAMPS)/venv-test $(STAMPS)/venv-centre  ## Tests on the nodes of a Slurm cluster of namespaces (root)
+cluster: build $(STAMPS)/venv-test $(STAMPS)/venv-cluster  ## Tests on the nodes of a Slurm cluster of namespaces (root)
 	@status=0; results=$(CURDIR)/build/$(PRESET)/cluster.xml; \
 	ctest --preset $(PRESET) -L '^cluster$$' -j $(JOBS) --output-junit $$results || status=1; \
 	tests/skips.py $$results || status=1; \

@@ -153,7 +153,7 @@ def test_lmod_files_call_the_functions_of_lmod(centre: Cluster) -> None:
     assert f"setenv TAILRACE_ROOT {root}" in said
 
 
-@pytest.mark.skipif(shutil.which("eb") is None, reason="no EasyBuild (the extra [centre])")
+@pytest.mark.skipif(shutil.which("eb") is None, reason="no EasyBuild (the extra [cluster])")
 @pytest.mark.parametrize("check", ["--check-contrib", "--dry-run"])
 def test_easybuild_accepts_the_recipe(check: str, tmp_path: Path) -> None:
     recipe = ROOT / "packaging/easybuild/tailrace-0.2.0-foss-2024a.eb"
@@ -172,7 +172,7 @@ def test_easybuild_accepts_the_recipe(check: str, tmp_path: Path) -> None:
     assert wanted in " ".join(done.stdout.split()), done.stdout  # lines are wrapped
 
 
-@pytest.mark.skipif(shutil.which("reframe") is None, reason="no ReFrame (the extra [centre])")
+@pytest.mark.skipif(shutil.which("reframe") is None, reason="no ReFrame (the extra [cluster])")
 def test_reframe_checks_the_installation(tmp_path: Path) -> None:
     prefix = tmp_path / "prefix"
     subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, stdout=-3)
