@@ -81,7 +81,11 @@ def _map(
     ] = "",
     topology: Annotated[
         str,
-        _text("Keep nodes of a switch together: topology.conf, .yaml, or slurm.", metavar="FILE"),
+        _text(
+            "Keep nodes of a switch together: topology.conf, .yaml, or slurm.",
+            metavar="FILE",
+            hidden=True,
+        ),
     ] = "",
     machine: Annotated[str, _text("Compute link times of a machine, torus:...")] = "",
     nodes: Annotated[
