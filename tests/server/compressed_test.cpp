@@ -195,6 +195,35 @@ TEST_F(CompressedTest, EveryStrategyWritesWholeFiles) {
   }
 }
 
+// Chunks that no rank has items of are not in the file; readers get the fill value.
+TEST_F(CompressedTest, HolesOfWholeChunksAreVerifiedToo) {
+  const int num_ranks = comm.num_ranks();
+  std::vector<std::vector<Box>> boxes;
+  for (int r = 0; r < num_ranks; ++r) boxes.push_back({{3, {4 * r, 0, 5}, {4, 7, 9}}});
+  const auto layout = from_boxes({4 * num_ranks + 9, 7, 23}, boxes);
+  std::vector<std::vector<Box>> behind(boxes.size());
+  behind[0] = {{3, {4 * num_ranks, 0, 0}, {9, 7, 23}}};
+  const auto of_rank_0 = from_boxes({4 * num_ranks + 9, 7, 23}, behind);
+  const std::vector<double> u(4 * 7 * 9, 2.5);
+  for (const auto& kind : testing::kinds_here(comm)) {
+    for (const char* compress : {"deflate:1 chunk=2x7x4", "deflate:1 chunk=3x4x4 bits=9"}) {
+      for (const double fill : {0.0, -7.0}) {
+        SCOPED_TRACE(kind + ", " + compress + ", " + std::to_string(fill));
+        FileContents contents{.variables = {{"u", layout, u}}};
+        if (fill != 0.0) contents.variables[0].attributes = {{"_FillValue", fill}};
+        Output output(comm, {.servers = kind, .compress = compress});
+        output.write(path("holes.h5"), contents);
+        output.finish();
+        EXPECT_FALSE(verify_file(comm, path("holes.h5")).damaged());
+        Input input(comm, path("holes.h5"));
+        std::vector<double> hole(comm.rank() == 0 ? 9 * 7 * 23 : 0, 1.0);
+        input.read("u", of_rank_0, hole);
+        EXPECT_EQ(std::ranges::count(hole, fill), std::ssize(hole));
+      }
+    }
+  }
+}
+
 TEST_F(CompressedTest, WhatCannotBeIsRefusedByName) {
   OutputCase test(comm, {8, 8, 32}, 0);
   const auto expect_has = [](const std::string& text, const std::string& words) {

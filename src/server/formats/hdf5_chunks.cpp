@@ -157,6 +157,9 @@ class ChunkedFile : public StepFile, private PartBytes {
                    std::span<const FieldPart> parts);
   Packed encode(std::size_t f, const ChunkCodec& codec, const ChunkParts& parts,
                 std::int64_t number, Scratch& scratch) const;
+  BoxRow row_of(std::size_t f, const Box& box) const;
+  std::uint64_t checksum(std::size_t f, const Box& box, std::span<const std::byte> items) const;
+  void add_absent_rows(std::size_t f, std::vector<std::int64_t> written);
   void keep(std::size_t f, Packed packed, std::span<const std::byte> encoded);
   std::vector<ChunkFilter> filters_of(std::size_t f) const;
   std::shared_ptr<const WriterPart> make_part(const ChunkedPlan& plan);
@@ -177,6 +180,7 @@ class ChunkedFile : public StepFile, private PartBytes {
   std::vector<std::vector<Packed>> packed_;     ///< of each field
   std::vector<std::vector<std::byte>> blocks_;  ///< what has been compressed
   std::vector<BoxRow> rows_;
+  std::vector<BoxRow> absent_rows_;  ///< leader: of chunks that no server has items of
   std::vector<Piece> pieces_;
   int round_ = 0;
   FileTask task_;
@@ -233,24 +237,58 @@ Packed ChunkedFile::encode(std::size_t f, const ChunkCodec& codec, const ChunkPa
   }
   if (encodings_[f].fletcher32) append_fletcher32(encoded);
   packed.chunk.bytes = std::ssize(encoded);
-  // Of the items that readers get, so of those within the array, rounded.
-  const Box whole{grid.num_dims, {}, grid.extents};
-  const Box inside = intersect(box, whole);
-  auto& row = packed.row;
-  row.variable = f;
+  packed.row = row_of(f, box);
+  if (output_.checksums) packed.row.xxh3 = checksum(f, box, items);
+  return packed;
+}
+
+// Of what readers get of a chunk, so of the items within the array, rounded.
+BoxRow ChunkedFile::row_of(std::size_t f, const Box& box) const {
+  const auto& grid = grids_[f].grid;
+  const Box inside = intersect(box, {grid.num_dims, {}, grid.extents});
+  BoxRow row{f, {}, {}, 0};
   row.extents.fill(1);
   std::copy_n(inside.start.begin(), grid.num_dims, row.start.begin());
   std::copy_n(inside.extents.begin(), grid.num_dims, row.extents.begin());
-  if (!output_.checksums) return packed;
-  if (inside == box) {
-    row.xxh3 = XXH3_64bits(items.data(), items.size());
-    return packed;
-  }
+  return row;
+}
+
+std::uint64_t ChunkedFile::checksum(std::size_t f, const Box& box,
+                                    std::span<const std::byte> items) const {
+  const auto& grid = grids_[f].grid;
+  const Box inside = intersect(box, {grid.num_dims, {}, grid.extents});
+  if (inside == box) return XXH3_64bits(items.data(), items.size());
+  const auto item = item_bytes(step_.fields[f].type);
   RawBytes within(static_cast<std::size_t>(inside.num_items() * item));
   StridedCopy(inside, side_in_packed(inside, box), packed_side(inside), item)
       .run(items.data(), within.data());
-  row.xxh3 = XXH3_64bits(within.data(), within.size());
-  return packed;
+  return XXH3_64bits(within.data(), within.size());
+}
+
+// Readers get the fill value where there is no chunk: the rows of a field cover it all the same.
+void ChunkedFile::add_absent_rows(std::size_t f, std::vector<std::int64_t> written) {
+  const auto& field = step_.fields[f];
+  const auto& grid = grids_[f].grid;
+  const std::int64_t all = grid.shards().num_items();
+  if (!output_.checksums || std::ssize(written) == all) return;
+  std::ranges::sort(written);
+  const auto item = item_bytes(field.type);
+  const auto fill = fill_item(field.name, field.attributes, field.type).value_or(ItemBytes{});
+  RawBytes items(static_cast<std::size_t>(grid.shard_box(0).num_items() * item));
+  store::fill_items(items, item, fill);
+  const Box whole{grid.num_dims, {}, grid.extents};
+  const auto of_whole_chunk = XXH3_64bits(items.data(), items.size());
+  auto next = written.begin();
+  for (std::int64_t number = 0; number < all; ++number) {
+    if (next != written.end() && *next == number) {
+      ++next;
+      continue;
+    }
+    const Box box = grid.shard_box(number);
+    absent_rows_.push_back(row_of(f, box));
+    absent_rows_.back().xxh3 =
+        intersect(box, whole) == box ? of_whole_chunk : checksum(f, box, items);
+  }
 }
 
 void ChunkedFile::keep(std::size_t f, Packed packed, std::span<const std::byte> encoded) {
@@ -294,6 +332,7 @@ Message ChunkedFile::pack() {
   const double start_s = now_s();
   const Span span(output_.trace, Activity::compute, "compress", 1);
   packed_.assign(step_.fields.size(), {});
+  absent_rows_.clear();
   blocks_.clear();
   PackedFields own;
   for (std::size_t f = 0; f < step_.fields.size(); ++f) {
@@ -368,17 +407,20 @@ Message ChunkedFile::place_chunks(std::span<const Message> needs_of_servers) {
     dataset.extents = grid.chunk;
     dataset.filters = filters_of(f);
     auto& first = plan.first_chunk.emplace_back();
+    std::vector<std::int64_t> written;
     for (const auto& server : all) {
       first.push_back(std::ssize(dataset.chunks));
       for (const auto& chunk : server.chunks[f]) {
         dataset.chunks.push_back(
             {grid.shard_box(chunk.number).start, chunk.bytes, chunk.skipped_filters});
+        written.push_back(chunk.number);
       }
     }
+    add_absent_rows(f, std::move(written));
   }
-  std::ptrdiff_t rows = 0;
+  std::ptrdiff_t rows = std::ssize(absent_rows_);  // the leader's, behind its chunks'
   for (std::size_t s = 0; s < all.size(); ++s) {
-    plan.first_row[s] = rows;
+    plan.first_row[s] = s == 0 ? 0 : rows;
     for (const auto& chunks : all[s].chunks) rows += std::ssize(chunks);
   }
   std::vector<Layout> layouts;
@@ -420,6 +462,7 @@ std::shared_ptr<const WriterPart> ChunkedFile::make_part(const ChunkedPlan& plan
       rows_.push_back(packed.row);
     }
   }
+  rows_.insert(rows_.end(), absent_rows_.begin(), absent_rows_.end());
   if (plan.box_table_offset < 0 || rows_.empty()) return part;
   const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(BoxRow));
   const auto offset = plan.box_table_offset + plan.first_row[server_] * row_bytes;
