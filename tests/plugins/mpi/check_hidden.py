@@ -88,13 +88,16 @@ def kill_processes(process: subprocess.Popen[str]) -> None:
 
 
 def kill_after(folder: Path, bin_dir: str, program: str, lines: int, *arguments: str) -> int:
-    """Kill a run when it has printed some lines, and a little later; return how many it printed."""
+    """Kill a run when it has printed some lines, and a little later; return how many it printed.
+
+    Little memory makes the program wait for its writer, so that some files are whole by then.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     task = ["steps"] if "hdf5" not in program else []
     process = subprocess.Popen(
         command_of(2, program, *task, str(folder), *arguments),
-        env=environment_of(bin_dir, 1),
+        env=environment_of(bin_dir, 1, TAILRACE_IO="hidden,memory=1M"),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
