@@ -75,40 +75,41 @@ def descendants(process: int) -> list[int]:
     return found
 
 
-def kill_processes(process: subprocess.Popen[str]) -> None:
-    """Kill a command and all that it has started."""
-    for one in [*descendants(process.pid), process.pid]:
-        try:
-            os.kill(one, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    if process.stdout is not None:
-        process.stdout.close()
-    process.wait()
+def kill_in_folder(folder: Path, words: list[str], environment: dict[str, str], lines: int) -> int:
+    """Run a command in an empty folder, and kill it with all that it started.
 
-
-def kill_after(folder: Path, bin_dir: str, program: str, lines: int, *arguments: str) -> int:
-    """Kill a run when it has printed some lines, and a little later; return how many it printed.
-
-    Little memory makes the program wait for its writer, so that some files are whole by then.
+    That happens when it has printed some lines, and a little later; return how many it printed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    task = ["steps"] if "hdf5" not in program else []
     process = subprocess.Popen(
-        command_of(2, program, *task, str(folder), *arguments),
-        env=environment_of(bin_dir, 1, TAILRACE_IO="hidden,memory=1M"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     assert process.stdout is not None
     printed = 0
     while printed < lines and process.stdout.readline():
         printed += 1
     time.sleep(random.random() * 0.01)  # any moment will do
-    kill_processes(process)
+    for one in [*descendants(process.pid), process.pid]:
+        try:
+            os.kill(one, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    process.stdout.close()
+    process.wait()
     return printed
+
+
+def kill_after(folder: Path, bin_dir: str, program: str, lines: int, *arguments: str) -> int:
+    """Kill a run of two ranks when it has printed some lines; return how many it printed.
+
+    Little memory makes the program wait for its writer, so that some files are whole by then.
+    """
+    task = ["steps"] if "hdf5" not in program else []
+    words = command_of(2, program, *task, str(folder), *arguments)
+    return kill_in_folder(
+        folder, words, environment_of(bin_dir, 1, TAILRACE_IO="hidden,memory=1M"), lines
+    )
 
 
 def check_promises(folder: Path, bin_dir: str, program: str) -> None:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from check_hidden import BLOCK, environment_of, kill_processes
+from check_hidden import BLOCK, environment_of, kill_in_folder
 
 HERE = Path(__file__).resolve().parent
 SKIPPED = 77
@@ -120,19 +120,12 @@ def check_killed(folder: Path, bin_dir: str, program: str) -> None:
     dice = random.Random()
     seen = {b"a": 0, b"b": 0}
     for _ in range(20):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        process = subprocess.Popen(
+        kill_in_folder(
+            folder,
             [*prefix_of(1), program, "files", str(folder), "0", "20"],
-            env=environment_of(bin_dir, 1, TAILRACE_IO="hidden,memory=1M"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
+            environment_of(bin_dir, 1, TAILRACE_IO="hidden,memory=1M"),
+            dice.randrange(5, 38),
         )
-        assert process.stdout is not None
-        for _line in range(dice.randrange(5, 38)):
-            process.stdout.readline()
-        kill_processes(process)
         for path in folder.glob("step*.h5"):
             content = path.read_bytes()
             assert content in (b"a" * (8 * BLOCK), b"b" * (8 * BLOCK)), path
@@ -191,19 +184,12 @@ def check_killed_python(folder: Path, bin_dir: str, _program: str) -> None:
         contents.append(files_of(place))
     seen = [0, 0]
     for _ in range(12):
-        shutil.rmtree(place)
-        place.mkdir()
-        process = subprocess.Popen(
+        kill_in_folder(
+            place,
             [*prefix_of(1), *words, "2"],
-            env=environment_of(bin_dir, 1, TAILRACE_IO="hidden,memory=256K"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
+            environment_of(bin_dir, 1, TAILRACE_IO="hidden,memory=256K"),
+            random.randrange(2, 12),
         )
-        assert process.stdout is not None
-        for _line in range(random.randrange(2, 12)):
-            process.stdout.readline()
-        kill_processes(process)
         for path in place.glob("[hn]*.*"):
             content = path.read_bytes()
             assert content in (contents[0][path.name], contents[1][path.name]), path
