@@ -52,7 +52,7 @@ struct ArrayPlan {
 /// Modes of a line of `points` points.
 std::ptrdiff_t num_modes(LineItems items, std::ptrdiff_t kept);
 
-/// Why `problem` cannot be transformed on so many ranks; "" if it can. Local.
+/// Returns why `problem` cannot be transformed on `num_ranks` ranks, or "" if it can. Local.
 std::string find_fault(const ArrayProblem& problem, int num_ranks);
 /// Its plan: chooses the grid with the fewest items on the busiest rank, counted once for each pass
 /// and twice for each exchange. `problem` has no fault. Local.

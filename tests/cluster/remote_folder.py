@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_folder.py SOURCE MOUNT: shows SOURCE at MOUNT through this process, as a network file
-system shows a folder of its server. A test stops the process, and the file system hangs; the file
-SOURCE.read_only makes it read-only for whoever writes next.
+system shows a folder of its server. A test stops the process, and the file system hangs; while the
+file SOURCE.read_only exists, writing fails as on a read-only file system.
 """
 
 import contextlib

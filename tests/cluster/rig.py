@@ -196,7 +196,7 @@ def start_all(folder: Path, options: dict[str, Any]) -> None:
     (folder / "options").write_text(json.dumps(options))
     hosts = [f"{address_of(name)} {name}" for name in names]
     (folder / "etc/hosts").write_text("\n".join(["127.0.0.1 localhost", *hosts]) + "\n")
-    # Users of the cluster, beside those of this machine.
+    # The cluster has its own users in addition to those of this machine.
     known = Path("/etc/passwd").read_text()
     for number, user in enumerate(options["users"]):
         home = folder / "shared/home" / user

@@ -43,7 +43,7 @@ class PosixFile {
   // The file is seen by others from now on: what waits is written, it gets its name, and further
   // writes are made at once.
   void expose(PosixRefusal why);
-  // It gets its name, and goes on.
+  // Gives the file its final name; it stays open, and later writes are hidden as before.
   void publish();
   // Nothing more is written. Returns errno of a write that failed, once. Local; blocks unless files
   // are closed later.
