@@ -44,7 +44,11 @@ std::ptrdiff_t Client::work_bytes(const Work& added) const {
 }
 
 void Client::note_work(const Work& work, std::int64_t number) {
-  if (work.bytes > 0) work_.push_back({work, number});
+  if (work.bytes == 0) return;
+  const auto& notices = notices_[static_cast<std::size_t>(work.stream)];
+  const bool has_ended = std::ranges::any_of(
+      notices, [&](const WholeNotice& told) { return told.notice.number == number; });
+  if (!has_ended) work_.push_back({work, number});
 }
 
 std::optional<std::span<std::byte>> Client::allocate(int server, std::ptrdiff_t bytes,
@@ -150,9 +154,9 @@ std::int32_t Client::add_stream() {
   return static_cast<std::int32_t>(notices_.size()) - 1;
 }
 
-bool Client::take_notice(std::int32_t stream, WholeNotice& notice) {
+bool Client::take_notice(std::int32_t stream, std::int64_t end, WholeNotice& notice) {
   auto& waiting = notices_[static_cast<std::size_t>(stream)];
-  if (waiting.empty()) return false;
+  if (waiting.empty() || waiting.front().notice.number >= end) return false;
   notice = std::move(waiting.front());
   waiting.pop_front();
   return true;

@@ -35,7 +35,8 @@ class Client {
   std::optional<std::span<std::byte>> allocate(int server, std::ptrdiff_t bytes) {
     return allocate(server, bytes, {});
   }
-  /// Step `number` of the stream is under way, until its notice has come. Local.
+  /// Step `number` of the stream is under way, until its notice has come (or has come already).
+  /// Local.
   void note_work(const Work& work, std::int64_t number);
   bool is_memory_of_servers() const { return sender_->is_memory_of_servers(); }
   void free(const std::byte* block) { arena_.free(block); }
@@ -69,7 +70,10 @@ class Client {
 
   /// A new stream; returns its number.
   std::int32_t add_stream();
-  bool take_notice(std::int32_t stream, WholeNotice& notice);
+  /// The next notice of a step before `end`, the number of the next step that this rank hands over:
+  /// a rank without packets of a step can hear of its end while it still agrees with the others to
+  /// hand it over.
+  bool take_notice(std::int32_t stream, std::int64_t end, WholeNotice& notice);
   /// Nothing can be handed over any more, because of `error`. Local.
   void fail(const Error& error) { gone_ = error; }
   /// Why nothing can be handed over any more.

@@ -243,7 +243,7 @@ void ServedOutput::spill(const std::string& path, const FileContents& contents) 
 void ServedOutput::advance() {
   client_.progress();
   WholeNotice told;
-  while (client_.take_notice(number_of_stream_, told)) {
+  while (client_.take_notice(number_of_stream_, num_handed(), told)) {
     const auto& notice = told.notice;
     Ended ended{.number = notice.number, .write_s = notice.write_s, .seconds = notice.seconds};
     if (client_.team().client == 0) ended.cpu_s = notice.cpu_s;

@@ -108,5 +108,21 @@ TEST_F(ClientTest, WhatServersNeedBesidesPacketsIsNotGivenAway) {
   EXPECT_TRUE(client.allocate(0, 6 * page, {other, 0}));
 }
 
+// A rank without packets of a step may hear of its end before it has handed it over itself.
+TEST_F(ClientTest, ANoticeThatComesBeforeItsStepIsKept) {
+  auto client = make(16 * page);
+  const auto stream = client.add_stream();
+  sender->notices.push_back({.kind = Notice::Kind::committed, .stream = stream, .number = 3});
+  client.progress();
+  WholeNotice told;
+  EXPECT_FALSE(client.take_notice(stream, 3, told)) << "step 3 has not been handed over";
+  const Client::Work work{stream, 12 * page};
+  client.note_work(work, 3);
+  EXPECT_TRUE(client.allocate(0, 8 * page)) << "step 3 needs no memory any more";
+  ASSERT_TRUE(client.take_notice(stream, 4, told));
+  EXPECT_EQ(told.notice.number, 3);
+  EXPECT_FALSE(client.take_notice(stream, 4, told));
+}
+
 }  // namespace
 }  // namespace tailrace::server
