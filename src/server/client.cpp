@@ -71,6 +71,26 @@ std::optional<std::span<std::byte>> Client::allocate(int server, std::ptrdiff_t 
   }
 }
 
+bool Client::allocate_all(std::span<const Packet> packets, const Work& work,
+                          std::vector<std::span<std::byte>>& blocks) {
+  blocks.assign(packets.size(), {});
+  for (const bool pages : {true, false}) {
+    for (std::size_t p = 0; p < packets.size(); ++p) {
+      if (BlockArena::takes_pages(packets[p].bytes) != pages) continue;
+      const auto block = allocate(packets[p].server, packets[p].bytes, work);
+      if (!block) {
+        for (const auto& given : blocks) {
+          if (!given.empty()) arena_.free(given.data());
+        }
+        blocks.clear();
+        return false;
+      }
+      blocks[p] = *block;
+    }
+  }
+  return true;
+}
+
 void Client::hand_over(int server, std::span<const std::byte> packet, int priority) {
   guarded([&] { sender_->hand_over(server, packet, priority); });
 }
@@ -84,15 +104,19 @@ void Client::progress() {
 
 void Client::move_spilled() {
   while (!spilled_.empty()) {
-    auto& [spill_of, of_step] = spilled_.front();
-    auto& spill = *spill_of;
-    const auto waiting = spill.front();
-    const auto block = allocate(waiting.server, waiting.bytes, of_step.work);
-    if (!block) return;
-    note_work(of_step.work, of_step.number);
-    spill.take(*block);  // if it cannot be read, the other ranks learn it at the next call
+    const auto step = spilled_.front();
+    wanted_.clear();
+    for (std::size_t p = 0; p < step.packets; ++p) {
+      wanted_.push_back({step.spill->waiting(p).server, step.spill->waiting(p).bytes});
+    }
+    if (!allocate_all(wanted_, step.of_step.work, places_)) return;
+    note_work(step.of_step.work, step.of_step.number);
+    for (const auto& place : places_) {
+      const auto packet = step.spill->waiting(0);
+      step.spill->take(place);  // if it cannot be read, the other ranks learn it at the next call
+      sender_->hand_over(packet.server, place, packet.priority);
+    }
     spilled_.pop_front();
-    sender_->hand_over(waiting.server, *block, waiting.priority);
   }
 }
 

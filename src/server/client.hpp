@@ -35,6 +35,15 @@ class Client {
   std::optional<std::span<std::byte>> allocate(int server, std::ptrdiff_t bytes) {
     return allocate(server, bytes, {});
   }
+  struct Packet {
+    int server = 0;
+    std::ptrdiff_t bytes = 0;
+  };
+  /// Blocks for all packets of a step, or none: a part of them could keep the others from fitting
+  /// for ever, as servers release none before they have all. Whole pages first: then blocks leave
+  /// no gaps in an empty memory. False if there is no room now. Local.
+  bool allocate_all(std::span<const Packet> packets, const Work& work,
+                    std::vector<std::span<std::byte>>& blocks);
   /// Step `number` of the stream is under way, until its notice has come (or has come already).
   /// Local.
   void note_work(const Work& work, std::int64_t number);
@@ -47,12 +56,12 @@ class Client {
   /// waits for a later step must not keep an earlier one of another stream. Local.
   /// `work`: of the step, which has this `number`.
   void note_spilled(Spill& spill, std::size_t packets, const Work& work, std::int64_t number) {
-    spilled_.insert(spilled_.end(), packets, {&spill, {work, number}});
+    if (packets > 0) spilled_.push_back({&spill, packets, {work, number}});
   }
   /// While true, steps at hand must not be given room: they are later than what was spilled.
   bool has_spilled() const { return !spilled_.empty(); }
   void forget_spilled(const Spill& spill) {
-    std::erase_if(spilled_, [&](const Spilled& packet) { return packet.spill == &spill; });
+    std::erase_if(spilled_, [&](const Spilled& step) { return step.spill == &spill; });
   }
   /// Moves data on, frees what was released, and sorts notices. Never throws. Local.
   void progress();
@@ -91,7 +100,8 @@ class Client {
     std::int64_t number = 0;
   };
   struct Spilled {
-    Spill* spill;  // its oldest packet
+    Spill* spill;
+    std::size_t packets;  // its oldest ones
     WorkOfStep of_step;
   };
 
@@ -104,7 +114,9 @@ class Client {
   std::vector<std::deque<WholeNotice>> notices_;  // of each stream
   std::vector<WholeNotice> beginnings_;           // of each stream, as far as told
   std::vector<WorkOfStep> work_;                  // of steps under way
-  std::deque<Spilled> spilled_;                   // packets, in their order
+  std::deque<Spilled> spilled_;                   // steps, in their order
+  std::vector<Packet> wanted_;                    // of the spilled step that comes next
+  std::vector<std::span<std::byte>> places_;      // for them
   std::optional<Error> gone_;
   bool left_ = false;
 };

@@ -96,27 +96,15 @@ Client::Work ServedOutput::work_of(const PacketPlan& plan) const {
   return {number_of_stream_, packing_bytes(plan.payload_bytes(), options_.threads, share)};
 }
 
-// Whole pages first: then blocks leave no gaps in an empty memory, and what `never_fits` lets pass
-// fits. What was spilled goes first.
+// What `never_fits` lets pass fits into an empty memory. What was spilled goes first.
 bool ServedOutput::reserve(bool lowered) {
   if (client_.has_spilled()) return false;
   const auto& plan = lowered ? *lowered_ : *plan_;
-  const auto& packets = plan.packets();
-  const auto work = work_of(plan);
-  reserved_.assign(packets.size(), {});
-  for (const bool pages : {true, false}) {
-    for (std::size_t p = 0; p < packets.size(); ++p) {
-      const auto bytes = PacketPlan::bytes_of(packets[p], std::ssize(description_));
-      if (BlockArena::takes_pages(bytes) != pages) continue;
-      const auto block = client_.allocate(packets[p].server, bytes, work);
-      if (!block) {
-        unreserve();
-        return false;
-      }
-      reserved_[p] = *block;
-    }
+  wanted_.clear();
+  for (const auto& packet : plan.packets()) {
+    wanted_.push_back({packet.server, PacketPlan::bytes_of(packet, std::ssize(description_))});
   }
-  return true;
+  return client_.allocate_all(wanted_, work_of(plan), reserved_);
 }
 
 void ServedOutput::unreserve() {

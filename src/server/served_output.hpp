@@ -62,7 +62,8 @@ class ServedOutput : public Output::State {
   const CopyKind* copy_kind_ = nullptr;  // of large copies into staging memory; none: ordinary
   bool copies_measured_ = false;
   bool makes_chunks_ = false;                   // of the step at hand, which are kept in memory
-  std::vector<std::span<std::byte>> reserved_;  // blocks for the step at hand
+  std::vector<Client::Packet> wanted_;          // for these packets of the step at hand
+  std::vector<std::span<std::byte>> reserved_;  // blocks for them
   std::vector<std::byte> description_, spill_memory_;
 };
 

@@ -24,7 +24,7 @@ class SenderOfASmallNode : public Sender {
     provided = bytes;
   }
   bool can_hand_over(int) const override { return true; }
-  void hand_over(int, std::span<const std::byte>, int) override {}
+  void hand_over(int, std::span<const std::byte>, int) override { ++handed_over; }
   void progress() override {}
   void take_released(std::vector<const std::byte*>&) override {}
   bool take_notice(Notice& notice) override {
@@ -36,6 +36,7 @@ class SenderOfASmallNode : public Sender {
   void wait(double) override {}
   void leave(double) override {}
   std::ptrdiff_t provided = 0;
+  int handed_over = 0;
   std::deque<Notice> notices;
 
  private:
@@ -106,6 +107,28 @@ TEST_F(ClientTest, WhatServersNeedBesidesPacketsIsNotGivenAway) {
   }
   client.progress();
   EXPECT_TRUE(client.allocate(0, 6 * page, {other, 0}));
+}
+
+// A packet in the middle of the memory could keep another one of its step out for ever.
+TEST_F(ClientTest, ASpilledStepGetsRoomForAllItsPacketsOrNone) {
+  auto client = make(16 * page);
+  const auto stream = client.add_stream();
+  const auto first = client.allocate(0, 4 * page), middle = client.allocate(0, 4 * page);
+  const auto last = client.allocate(0, 8 * page);
+  ASSERT_TRUE(first && middle && last);
+  Spill spill("");
+  const std::vector<std::byte> small(4 * page), large(12 * page);
+  spill.put(small, 0, 0);
+  spill.put(large, 1, 0);
+  client.note_spilled(spill, 2, {stream, 0}, 0);
+  client.free(middle->data());
+  client.progress();
+  EXPECT_EQ(sender->handed_over, 0) << "there is room for one of them";
+  client.free(first->data());
+  client.free(last->data());
+  client.progress();
+  EXPECT_EQ(sender->handed_over, 2);
+  EXPECT_FALSE(client.has_spilled());
 }
 
 // A rank without packets of a step may hear of its end before it has handed it over itself.

@@ -30,7 +30,8 @@ class Spill {
     std::ptrdiff_t offset, bytes;
     int server, priority;
   };
-  const Waiting& front() const { return waiting_.front(); }
+  /// The packets in their order, from 0.
+  const Waiting& waiting(std::size_t number) const { return waiting_[number]; }
   /// Reads the oldest packet into `memory` (of its size) and forgets it. Throws `Errc::io`; then it
   /// is kept. Local.
   void take(std::span<std::byte> memory);

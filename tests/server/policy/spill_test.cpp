@@ -42,9 +42,9 @@ class SpillTest : public ::testing::Test {
   /// Takes the oldest packet and checks it.
   static void expect_next(Spill& spill, std::ptrdiff_t bytes, int salt) {
     ASSERT_FALSE(spill.empty());
-    EXPECT_EQ(spill.front().bytes, bytes);
-    EXPECT_EQ(spill.front().server, salt);
-    EXPECT_EQ(spill.front().priority, -salt);
+    EXPECT_EQ(spill.waiting(0).bytes, bytes);
+    EXPECT_EQ(spill.waiting(0).server, salt);
+    EXPECT_EQ(spill.waiting(0).priority, -salt);
     std::vector<std::byte> memory(static_cast<std::size_t>(bytes));
     spill.take(memory);
     EXPECT_EQ(memory, packet(bytes, salt));
