@@ -59,6 +59,7 @@ PUBLIC = {
     "agreed_error": "core",
     "array_transform": "fft",
     "attributes": "store",
+    "axis_text": "core",
     "block_incomplete_lu": "sparse",
     "borrowed_blocks": "sparse",
     "box": "layout",

@@ -9,6 +9,7 @@
 #include "guard.hpp"
 #include "item_type.hpp"
 #include "tailrace/more/agreed_error.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace::c {
 
@@ -140,6 +141,10 @@ int tailrace_error_rank(void) { return last_error().place.rank; }
 const char* tailrace_error_path(void) { return last_error().place.path.c_str(); }
 int64_t tailrace_error_step(void) { return last_error().place.step; }
 
+int tailrace_errors_in_fortran_order(void) {
+  tailrace::write_axes_as_fortran();
+  return TAILRACE_OK;
+}
 int tailrace_fail(int status, const char* text) {
   const int kept = guarded(__func__, [&] {
     require_address(text, "text");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "objects.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace::c {
 
@@ -36,7 +37,8 @@ Box from_c(const tailrace_box& given) {
       throw Error(Errc::invalid_input,
                   fmt::format("a box has start {} and extent {} along axis {}: they must not be "
                               "negative, and their sum at most {}",
-                              box.start[d], box.extents[d], d, most));
+                              box.start[d] + first_number(), box.extents[d],
+                              axis_number(static_cast<std::ptrdiff_t>(d), dims), most));
     }
   }
   if (box.num_items() == std::numeric_limits<std::ptrdiff_t>::max()) {
@@ -51,7 +53,9 @@ namespace {
 std::vector<std::ptrdiff_t> extents_of(int num_dims, const int64_t* extents) {
   if (num_dims < 1 || num_dims > max_dims) {
     throw Error(Errc::invalid_input,
-                fmt::format("num_dims = {} must be 1 to {}", num_dims, max_dims));
+                fmt::format("num_dims = {}: there are 1 to {} axes, and each list has an entry for "
+                            "each of them",
+                            num_dims, max_dims));
   }
   return sizes(extents, num_dims, "extents");
 }

@@ -7,6 +7,9 @@
 
 enum { max_fields = 64 };
 
+/* When the library of the module is loaded. */
+__attribute__((constructor)) static void order_errors(void) { tailrace_errors_in_fortran_order(); }
+
 /* What a descriptor says, in items. */
 typedef struct Array {
   void* data;

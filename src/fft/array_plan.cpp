@@ -6,7 +6,8 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace::fft {
 
@@ -131,25 +132,27 @@ std::vector<int> choose_grid(const ArrayProblem& problem, int num_ranks) {
 std::string find_axis_fault(const ArrayProblem& problem, const TransformedAxis& one,
                             std::vector<bool>& seen) {
   const auto num_dims = static_cast<int>(problem.extents.size());
+  const auto axis = axis_number(one.axis, problem.extents.size());
   if (one.axis < 0 || one.axis >= num_dims) {
-    return fmt::format("axis {} of an array with {} axes", one.axis, num_dims);
+    return fmt::format("axis {} of an array with {} axes", axis, num_dims);
   }
-  if (seen[at(one.axis)]) return fmt::format("axis {} is listed twice", one.axis);
+  if (seen[at(one.axis)]) return fmt::format("axis {} is listed twice", axis);
   seen[at(one.axis)] = true;
   if (one.kind < AxisKind::fourier || one.kind > AxisKind::dst4) {
-    return fmt::format("axis {}: kind {} is unknown", one.axis, static_cast<int>(one.kind));
+    return fmt::format("axis {}: kind {} is unknown", axis, static_cast<int>(one.kind));
   }
   const auto points = problem.extents[at(one.axis)];
   if (one.kind == AxisKind::dct1 && points < 2) {
-    return fmt::format("axis {}: a dct1 needs 2 points or more", one.axis);
+    return fmt::format("axis {}: a dct1 needs 2 points or more", axis);
   }
   if (one.kept < 0 || one.kept > points) {
-    return fmt::format("axis {}: kept {} of {} points: must be 1 to {}, or 0 for all", one.axis,
+    return fmt::format("axis {}: kept {} of {} points: must be 1 to {}, or 0 for all", axis,
                        one.kept, points, points);
   }
   if (one.swap_with < -1 || one.swap_with >= num_dims || one.swap_with == one.axis) {
-    return fmt::format("axis {}: swap_with {}: must be another axis, or -1", one.axis,
-                       one.swap_with);
+    return fmt::format("axis {}: swap_with {}: must be another axis, or {}", axis,
+                       axis_number(one.swap_with, problem.extents.size()),
+                       axes_as_fortran() ? 0 : -1);
   }
   return "";
 }
@@ -167,7 +170,7 @@ std::string find_grid_fault(const ArrayProblem& problem, int num_ranks) {
   fits = fits && num_ranks % ranks == 0 && (chooses || ranks == num_ranks);
   if (fits) return "";
   return fmt::format("grid {} for {} axes on {} ranks: needs ranks along each axis, 0 to choose",
-                     fmt::join(problem.grid, " x "), problem.extents.size(), num_ranks);
+                     per_axis(problem.grid, " x "), problem.extents.size(), num_ranks);
 }
 
 }  // namespace
@@ -186,7 +189,10 @@ std::string find_fault(const ArrayProblem& problem, int num_ranks) {
   double items = 1;
   for (std::size_t axis = 0; axis < num_dims; ++axis) {
     const auto points = problem.extents[axis];
-    if (points < 1) return fmt::format("extent {} of axis {}: must be at least 1", points, axis);
+    if (points < 1) {
+      return fmt::format("extent {} of axis {}: must be at least 1", points,
+                         axis_number(static_cast<std::ptrdiff_t>(axis), num_dims));
+    }
     items *= static_cast<double>(points);
   }
   if (problem.scale == 0 || !std::isfinite(problem.scale)) {
@@ -198,8 +204,8 @@ std::string find_fault(const ArrayProblem& problem, int num_ranks) {
   for (const auto& one : axes) {
     if (auto fault = find_axis_fault(problem, one, seen); !fault.empty()) return fault;
     if (problem.extents[at(one.axis)] > longest) {
-      return fmt::format("axis {}: {} points: at most {} are transformed", one.axis,
-                         problem.extents[at(one.axis)], longest);
+      return fmt::format("axis {}: {} points: at most {} are transformed",
+                         axis_number(one.axis, num_dims), problem.extents[at(one.axis)], longest);
     }
   }
   if (auto fault = find_grid_fault(problem, num_ranks); !fault.empty()) return fault;
@@ -207,9 +213,8 @@ std::string find_fault(const ArrayProblem& problem, int num_ranks) {
     return fmt::format(
         "extents {}, grid {} on {} ranks: an axis that ranks divide needs one that is whole when "
         "its turn comes (swap_with)",
-        fmt::join(problem.extents, " x "),
-        problem.grid.empty() ? "chosen" : fmt::format("{}", fmt::join(problem.grid, " x ")),
-        num_ranks);
+        per_axis(problem.extents, " x "),
+        problem.grid.empty() ? "chosen" : per_axis(problem.grid, " x "), num_ranks);
   }
   return "";
 }

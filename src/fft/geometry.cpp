@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tailrace/more/axis_text.hpp"
+
 namespace tailrace::fft {
 
 namespace {
@@ -53,8 +55,7 @@ std::string find_fault(const Problem& problem, int num_ranks) {
   double points = 1;
   for (const auto n : problem.extents) points *= static_cast<double>(n);
   if (points > most_points) {
-    return fmt::format("{} x {} x {} points: more than {:g}", problem.extents[0],
-                       problem.extents[1], problem.extents[2], most_points);
+    return fmt::format("{} points: more than {:g}", per_axis(problem.extents, " x "), most_points);
   }
   constexpr int most_fields = 4096;
   if (problem.max_fields < 1 || problem.max_fields > most_fields) {

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 
@@ -24,11 +27,11 @@ std::ptrdiff_t Box::num_items() const {
 }
 
 std::string Box::describe() const {
-  std::string text = "[";
+  std::vector<std::string> ranges;
   for (int d = 0; d < num_dims; ++d) {
-    text += fmt::format("{}{}:{}", d == 0 ? "" : ", ", start[at(d)], start[at(d)] + extents[at(d)]);
+    ranges.push_back(range_text(start[at(d)], extents[at(d)]));
   }
-  return text + "]";
+  return fmt::format("[{}]", per_axis(ranges));
 }
 
 bool Box::operator==(const Box& other) const {

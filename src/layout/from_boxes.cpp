@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "layout/rule.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 
@@ -40,8 +40,9 @@ class BoxListRule : public Layout::Rule {
   }
 
   std::string describe() const override {
-    return fmt::format("{} listed boxes of {} on {} ranks", leaves_.size(),
-                       fmt::join(extents.begin(), extents.begin() + num_dims, " x "), num_ranks);
+    return fmt::format(
+        "{} listed boxes of {} on {} ranks", leaves_.size(),
+        per_axis(std::span(extents).first(static_cast<std::size_t>(num_dims)), " x "), num_ranks);
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "layout/rule.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 
@@ -24,12 +25,13 @@ int product(std::span<const int> grid) {
   for (const int parts : grid) {
     if (parts < 1) {
       throw Error(Errc::invalid_input,
-                  fmt::format("grid {}: every entry must be at least 1", grid));
+                  fmt::format("grid [{}]: every entry must be at least 1", per_axis(grid)));
     }
     ranks *= parts;
     if (ranks > std::numeric_limits<int>::max()) {
-      throw Error(Errc::invalid_input, fmt::format("grid {} has too many ranks: at most {}", grid,
-                                                   std::numeric_limits<int>::max()));
+      throw Error(Errc::invalid_input,
+                  fmt::format("grid [{}] has too many ranks: at most {}", per_axis(grid),
+                              std::numeric_limits<int>::max()));
     }
   }
   return static_cast<int>(ranks);
@@ -42,8 +44,8 @@ std::vector<int> checked_order(std::string_view maker, std::span<const int> orde
   std::iota(natural.begin(), natural.end(), 0);
   if (order.empty()) return natural;
   if (!std::ranges::is_permutation(order, natural)) {
-    refuse_input("{}: order {} must have each of the {} entries of the grid once, from 0", maker,
-                 order, count);
+    refuse_input("{}: order [{}] must have each of the {} entries of the grid once, from {}", maker,
+                 axis_list(order, count), count, first_number());
   }
   return {order.begin(), order.end()};
 }
@@ -56,8 +58,8 @@ class GridRule : public Layout::Rule {
       : Rule(global_extents, product(grid), "blocks"), grid_(grid.begin(), grid.end()) {
     if (grid.size() != global_extents.size()) {
       throw Error(Errc::invalid_input,
-                  fmt::format("grid {} must have one entry for each of the extents {}", grid,
-                              global_extents));
+                  fmt::format("grid [{}] must have one entry for each of the extents [{}]",
+                              per_axis(grid), per_axis(global_extents)));
     }
     for (const int d : checked_order("blocks", order, grid.size())) {
       order_.push_back(static_cast<std::size_t>(d));
@@ -98,10 +100,10 @@ class GridRule : public Layout::Rule {
 
   std::string describe() const override {
     const auto text = fmt::format("blocks of {} on a grid of {} ranks",
-                                  fmt::join(extents.begin(), extents.begin() + num_dims, " x "),
-                                  fmt::join(grid_, " x "));
+                                  per_axis(std::span(extents).first(grid_.size()), " x "),
+                                  per_axis(grid_, " x "));
     if (std::ranges::is_sorted(order_)) return text;
-    return fmt::format("{}, numbered in the order {}", text, fmt::join(order_, ", "));
+    return fmt::format("{}, numbered in the order {}", text, axis_list(order_, order_.size()));
   }
 
  private:
@@ -128,8 +130,8 @@ class GridRule : public Layout::Rule {
 void check_axis(std::string_view maker, std::span<const std::ptrdiff_t> extents, int axis) {
   if (axis < 0 || axis >= static_cast<int>(extents.size())) {
     throw Error(Errc::invalid_input,
-                fmt::format("{}: axis {} of an array of {} axes, which are numbered from 0", maker,
-                            axis, extents.size()));
+                fmt::format("{}: axis {} of an array of {} axes, which are numbered from {}", maker,
+                            axis_number(axis, extents.size()), extents.size(), first_number()));
   }
 }
 
@@ -142,8 +144,8 @@ Layout blocks(ListOf<std::ptrdiff_t> extents, ListOf<int> grid, ListOf<int> orde
 Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid, ListOf<int> order) {
   if (extents.size() != 3 || grid.size() != 2) {
     throw Error(Errc::invalid_input,
-                fmt::format("pencils need 3 extents and a grid of 2 numbers, not {} and {}",
-                            std::span<const std::ptrdiff_t>(extents), std::span<const int>(grid)));
+                fmt::format("pencils need 3 extents and a grid of 2 numbers, not [{}] and [{}]",
+                            per_axis(extents), per_axis(grid)));
   }
   check_axis("pencils", extents, axis);
   std::vector<int> full(grid.begin(), grid.end());

@@ -9,6 +9,7 @@
 
 #include "layout/rule.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 
@@ -20,8 +21,8 @@ Layout::Rule::Rule(std::span<const std::ptrdiff_t> global_extents, int ranks,
                                                  maker, global_extents.size(), max_dims));
   }
   if (std::ranges::any_of(global_extents, [](auto extent) { return extent < 0; })) {
-    throw Error(Errc::invalid_input,
-                fmt::format("{}: extents {} must not be negative", maker, global_extents));
+    throw Error(Errc::invalid_input, fmt::format("{}: extents [{}] must not be negative", maker,
+                                                 per_axis(global_extents)));
   }
   // Extents of 0 do not count, so that products of some of the extents fit as well.
   std::ptrdiff_t items = 1;
@@ -29,8 +30,8 @@ Layout::Rule::Rule(std::span<const std::ptrdiff_t> global_extents, int ranks,
     return extent == 0 || (!__builtin_mul_overflow(items, extent, &items) && items <= most_items);
   });
   if (!fits) {
-    throw Error(Errc::invalid_input, fmt::format("{}: extents {} are more than {} items", maker,
-                                                 global_extents, most_items));
+    throw Error(Errc::invalid_input, fmt::format("{}: extents [{}] are more than {} items", maker,
+                                                 per_axis(global_extents), most_items));
   }
   if (ranks < 1) {
     throw Error(Errc::invalid_input,

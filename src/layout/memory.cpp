@@ -2,11 +2,11 @@
 #include <array>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "layout/rule.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 
@@ -52,7 +52,7 @@ Memory Memory::ordered(const Box& box, ListOf<int> order, ListOf<std::ptrdiff_t>
     throw Error(Errc::invalid_input,
                 fmt::format("order [{}] must name each of the {} axes once, and halo [{}] must be "
                             "empty or have as many entries, none negative",
-                            fmt::join(order, ", "), dims, fmt::join(halo, ", ")));
+                            axis_list(order, dims), dims, per_axis(halo)));
   }
   Memory memory;
   BoxMemory one;
@@ -64,7 +64,7 @@ Memory Memory::ordered(const Box& box, ListOf<int> order, ListOf<std::ptrdiff_t>
     if (!fits(box.extents[axis], cells, stride)) {
       throw Error(Errc::invalid_input,
                   fmt::format("box {} with a halo of [{}] is more than {} items", box.describe(),
-                              fmt::join(halo, ", "), most_items));
+                              per_axis(halo), most_items));
     }
     one.offset += cells * stride;
     stride *= box.extents[axis] + 2 * cells;

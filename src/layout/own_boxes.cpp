@@ -12,6 +12,7 @@
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "tailrace/layout.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 
@@ -39,8 +40,7 @@ std::vector<std::vector<Box>> gather_boxes(const Comm& comm, std::span<const Box
 }  // namespace
 
 Layout own_boxes(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<Box> boxes) {
-  const std::array arguments{
-      CommonArgument{"extents", fmt::format("{}", fmt::join(extents, " x "))}};
+  const std::array arguments{CommonArgument{"extents", per_axis(extents, " x ")}};
   require_same(comm, "own_boxes", arguments);
   return from_boxes(extents, gather_boxes(comm, boxes));
 }
@@ -61,7 +61,7 @@ Layout own_box(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<std::ptr
     std::ranges::copy(count, box.extents.begin());
     if (std::ranges::any_of(count, [](auto n) { return n < 0; })) {
       refuse_input("own_box: count ({}) must not be negative; 0 is a rank that holds nothing",
-                   fmt::join(count, ", "));
+                   per_axis(count));
     }
   });
   return own_boxes(comm, extents, ListOf<Box>(std::span<const Box>(&box, 1)));

@@ -8,6 +8,7 @@
 
 #include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 
@@ -233,8 +234,8 @@ GridChoice choose_process_grid(const GridProblem& problem, const NodeMap& nodes)
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (problem.extents[axis] < 1 || problem.kept[axis] < 0) {
       throw Error(Errc::invalid_input,
-                  fmt::format("process grid for extents {} x {} x {}: each must be at least 1",
-                              problem.extents[0], problem.extents[1], problem.extents[2]));
+                  fmt::format("process grid for extents {}: each must be at least 1",
+                              per_axis(problem.extents, " x ")));
     }
   }
   const auto [rows, columns] = problem.grid;

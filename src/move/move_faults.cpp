@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/same_on_all.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 namespace {
@@ -33,7 +33,8 @@ std::string fault_of(const Memory& memory, std::span<const Box> boxes, std::stri
         "{} memory of {} items does not hold box {} {}: with offset {} and strides [{}] its items "
         "are at {} to {}",
         side, memory.num_items, b, boxes[b].describe(), offset,
-        fmt::join(strides.begin(), strides.begin() + boxes[b].num_dims, ", "), first, last);
+        per_axis(std::span(strides).first(static_cast<std::size_t>(boxes[b].num_dims))), first,
+        last);
   }
   return memory.num_items < 0 ? fmt::format("{} memory has {} items", side, memory.num_items) : "";
 }

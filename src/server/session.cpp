@@ -185,7 +185,7 @@ void Session::State::end_at_finalize() {
     end(Leaving::finalized);
     if (!speaks || !alone_ || left == 0) return;
     say(LogLevel::warning,
-        fmt::format("output: MPI_Finalize waited for {} file(s): call finish() before, which "
+        fmt::format("output: MPI_Finalize waited for {} file(s): call `finish` before, which "
                     "throws what went wrong with them",
                     left));
   });

@@ -8,12 +8,12 @@
 #include <type_traits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/bytes.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "tailrace/box.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace {
 namespace store {
@@ -63,7 +63,7 @@ bool is_axis(const Coordinate& coordinate) {
 CoordinateView view_of(const Coordinate& coordinate) {
   if (!coordinate.dims.empty() && !is_axis(coordinate)) {
     refuse_input("coordinate {} lies along other axes ({}); here it needs its own", coordinate.name,
-                 fmt::join(coordinate.dims, ", "));
+                 per_axis(coordinate.dims));
   }
   if (!coordinate.typed) {
     return {ItemType::float64, false, std::ssize(coordinate.values),
@@ -150,8 +150,8 @@ CoordinateArray array_of(const Coordinate& coordinate) {
       array.dims.size() > max_dims ||
       std::ranges::any_of(array.extents, [](auto extent) { return extent < 0; })) {
     refuse_input("coordinate {}: {} items do not lie along the axes {} of {} items",
-                 coordinate.name, array.count, fmt::join(array.dims, ", "),
-                 fmt::join(array.extents, " x "));
+                 coordinate.name, array.count, per_axis(array.dims),
+                 per_axis(array.extents, " x "));
   }
   return array;
 }

@@ -11,13 +11,13 @@
 #include <tuple>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/common_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "store/attribute_values.hpp"
 #include "store/item_convert.hpp"
+#include "tailrace/more/axis_text.hpp"
 
 namespace tailrace::store {
 namespace {
@@ -93,7 +93,7 @@ void check_dimensions(const FileContents& contents,
                    coordinate.name);
     }
     refuse_input("\"{}\" is a dimension, and a coordinate along others ({})", coordinate.name,
-                 fmt::join(coordinate.dims, ", "));
+                 per_axis(coordinate.dims));
   }
   const auto lies_in = [&](const std::string& array, const std::string& name) {
     return array.starts_with(name) && array.size() > name.size() && array[name.size()] == '/';
@@ -447,13 +447,13 @@ std::map<std::string, std::string> describe_details(const FileContents& contents
     lines["the values of " + of] =
         coordinate.typed ? describe(*coordinate.typed) : describe(coordinate.values);
     lines["the axes of " + of] =
-        fmt::format("{} ({}){}", fmt::join(coordinate.dims, ", "),
-                    fmt::join(coordinate.extents, " x "), coordinate.characters ? " of bytes" : "");
+        fmt::format("{} ({}){}", per_axis(coordinate.dims), per_axis(coordinate.extents, " x "),
+                    coordinate.characters ? " of bytes" : "");
     add(of, coordinate.attributes);
   }
   for (const auto& variable : contents.variables) {
     const auto of = "variable " + variable.name;
-    lines["the axes of " + of] = fmt::format("{}", fmt::join(variable.dims, ", "));
+    lines["the axes of " + of] = per_axis(variable.dims);
     lines["the compression of " + of] = variable.compress;
     add(of, variable.attributes);
   }
@@ -473,7 +473,7 @@ void require_alike(const Comm& comm, std::string_view who, const std::string& pa
     if (variable.layout == nullptr) continue;
     const auto dims = static_cast<std::size_t>(variable.layout->num_dims());
     const std::span extents(variable.layout->global_extents().data(), dims);
-    variables += fmt::format(" [{}]", fmt::join(extents, " x "));
+    variables += fmt::format(" [{}]", per_axis(extents, " x "));
   }
   const auto lines = describe_details(contents);
   std::string names;

@@ -36,6 +36,7 @@
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
+#include "tailrace/more/axis_text.hpp"
 #include "tailrace/more/buffer.hpp"
 #include "tailrace/output.hpp"
 #include "tailrace/trace.hpp"
@@ -453,8 +454,8 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
                           std::equal(entry.extents.begin(), entry.extents.end(), global.begin());
   require_all(comm.raw(), same_shape && layout.num_ranks() == comm.num_ranks(),
               fmt::format("{}: variable {} has extents {}, the layout {} of {} ranks", state.path,
-                          name, fmt::join(entry.extents, " x "),
-                          fmt::join(global.begin(), global.begin() + layout.num_dims(), " x "),
+                          name, per_axis(entry.extents, " x "),
+                          per_axis(std::span(global).first(entry.extents.size()), " x "),
                           layout.num_ranks()));
   const Memory dense = Memory::dense(layout.boxes(comm.rank()));
   const bool is_open = given.boxes.empty();

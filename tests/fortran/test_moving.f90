@@ -67,6 +67,7 @@ contains
     call check(all(start(:2) == [1, all_ranks]) .and. all(counts(:2) == [5, 1]), "own box")
     call layout%own_box(comm, [5, all_ranks], [1, this_rank + 1], [6, 1], stat, errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "is not inside")
+    call test_order_of_errors(comm)
     call layout%own_box(comm, [5, all_ranks], [1], [5], stat, errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "num_dims")
     call layout%triangle(9, all_ranks)
@@ -80,9 +81,42 @@ contains
     end do
     call check(total >= 45 .and. total <= 81, "a triangle and its diagonal blocks")
     call layout%slabs([nx, ny, nz], axis=4, num_ranks=all_ranks, stat=stat, errmsg=errmsg)
-    call check(stat == tailrace_invalid_input, "axis 4 of 3")
+    call refused(stat, tailrace_invalid_input, errmsg, "axis 4 of an array of 3 axes")
+    call refused(stat, tailrace_invalid_input, errmsg, "numbered from 1")
     call layout%blocks([nx, ny], [all_ranks], stat, errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "as many entries")
+  end subroutine
+
+  !> Errors list axes, extents and boxes in the order of Fortran, and count from 1.
+  subroutine test_order_of_errors(comm)
+    type(tailrace_comm), intent(in) :: comm
+    type(tailrace_layout) :: layout
+    type(tailrace_memory) :: memory
+    type(tailrace_array_transform) :: transform
+    integer :: stat
+    character(len=400) :: errmsg
+    call layout%own_box(comm, [5, 7], [4, 2], [3, 6], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "box [4:6, 2:7]")
+    call refused(stat, tailrace_invalid_input, errmsg, "inside [1:5, 1:7]")
+    call layout%own_box(comm, [5, 7], [4, 2], [1, -6], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "count (1, -6)")
+    call layout%blocks([2, -3], [1, 1], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "extents [2, -3]")
+    call layout%blocks([2, 3], [1, 0], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "grid [1, 0]")
+    call layout%blocks([2, 3, 4], [1, 1, 1], stat, errmsg, [1, 2, 2])
+    call refused(stat, tailrace_invalid_input, errmsg, "order [1, 2, 2]")
+    call layout%cart_blocks(comm, [5, 4], [3], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "MPI_Cart_create")
+    call memory%ordered([2, 3, 4], [1, 3, 4], [1, 0, 2], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "order [1, 3, 4]")
+    call refused(stat, tailrace_invalid_input, errmsg, "halo [1, 0, 2]")
+    call transform%create(comm, [4, 5, 6], axes=[1, 4], stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "axis 4 of an array with 3 axes")
+    call transform%create(comm, [4, 0, 6], stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "extent 0 of axis 2")
+    call transform%create(comm, [4, 5, 6], axes=[3], kept=[9], stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "axis 3: kept 9 of 6")
   end subroutine
 
   !> Blocks at the coordinates of MPI_Cart_create; on 2 x 2 ranks all have one size.

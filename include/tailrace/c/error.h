@@ -40,6 +40,11 @@ int64_t tailrace_error_step(void);
    `status`. Local. */
 int tailrace_fail(int status, const char* text);
 
+/* From now on errors name axes and list extents, boxes and items in the order of Fortran: the first
+   axis is the fastest, all counts from 1. For bindings to languages in this order; the module of
+   Fortran calls it when it is loaded, and it holds for the whole process. Local. */
+int tailrace_errors_in_fortran_order(void);
+
 /* Name of a status for messages, e.g. "invalid input"; NULL if there is no such status. Local. */
 const char* tailrace_status_name(int status);
 /* Version of the library, e.g. "0.1.0". Local. */
