@@ -452,11 +452,13 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
   const auto& global = layout.global_extents();
   const bool same_shape = layout.num_dims() == static_cast<int>(entry.extents.size()) &&
                           std::equal(entry.extents.begin(), entry.extents.end(), global.begin());
-  require_all(comm.raw(), same_shape && layout.num_ranks() == comm.num_ranks(),
-              fmt::format("{}: variable {} has extents {}, the layout {} of {} ranks", state.path,
-                          name, per_axis(entry.extents, " x "),
-                          per_axis(std::span(global).first(entry.extents.size()), " x "),
-                          layout.num_ranks()));
+  require_all(
+      comm.raw(), same_shape && layout.num_ranks() == comm.num_ranks(),
+      fmt::format(
+          "{}: variable {} has extents {}, the layout {} of {} ranks", state.path, name,
+          per_axis(entry.extents, " x "),
+          per_axis(std::span(global).first(static_cast<std::size_t>(layout.num_dims())), " x "),
+          layout.num_ranks()));
   const Memory dense = Memory::dense(layout.boxes(comm.rank()));
   const bool is_open = given.boxes.empty();
   require_all(comm.raw(), !is_open || dense.boxes.empty() || given.num_items == dense.num_items,
