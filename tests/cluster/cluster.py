@@ -37,14 +37,15 @@ class ImpossibleError(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What a cluster is made of. `shm` has sizes of /dev/shm for single nodes."""
+    """What a cluster is made of. `shm` and `clock_s` are for single nodes."""
 
     nodes: int = 4
     cpus: int = 4
     rate: str = ""  # of each link, each way, as tc writes it: 1gbit
     delay_us: int = 0  # of each frame, between a node and the switch
     shared: str = "2g"
-    shm: dict[str, str] = field(default_factory=dict)
+    shm: dict[str, str] = field(default_factory=dict)  # sizes of /dev/shm
+    clock_s: dict[str, int] = field(default_factory=dict)  # how much nodes' times of day are ahead
     mpi: str = "pmix"
     users: list[str] = field(default_factory=list)  # besides root; home folders are shared
     conf: list[str] = field(default_factory=list)  # more lines of slurm.conf
@@ -118,7 +119,7 @@ class Cluster:
         """Return the command that runs `words` on a node, in the shared folder."""
         pid = self.outside(self.folder / f"nodes/{node}.pid").read_text()
         there = ["sh", "-c", 'cd "$0" && exec "$@"', str(cwd or self.shared), *words]
-        return self._enter("nsenter", "-t", pid, *rig.NAMESPACES, "--", *there)
+        return self._enter("nsenter", "-t", pid, *rig.OF_NODE, "--", *there)
 
     def on(
         self,
