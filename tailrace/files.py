@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,20 @@ from tailrace.errors import TailraceError
 _ACCESS_LIST = "system.posix_acl_access"
 _NO_FILE = "it is a device or a pipe, which a file would replace"
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
+
+
+def time_of_files(folder: Path) -> float:
+    """Return the time that a file gets which is written into a folder now.
+
+    It comes from the clock of the folder's file server, which may differ from that of this node.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"0")
+            file.flush()
+            return os.fstat(file.fileno()).st_mtime
+    except OSError:  # nobody here writes into this folder
+        return time.time()
 
 
 def require_writable(path: Path, option: str) -> None:

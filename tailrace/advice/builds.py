@@ -19,9 +19,11 @@ from types import TracebackType
 
 from tailrace.advice.experiment import Proposal, RunFailedError
 from tailrace.errors import TailraceError
+from tailrace.files import time_of_files
 from tailrace.profile.job import check_program
 
 BUILD_TIMEOUT_S = 3600.0
+CLOCKS_DIFFER_S = 86400.0  # at most, of a node and a file server
 # How compilers sign what they make, most particular first: clang links gcc's start files.
 SIGNATURES = {
     "clang": re.compile(rb"clang version (\d+)"),
@@ -114,7 +116,7 @@ class Builds:
     def require_one_file(self, modules: list[str]) -> None:
         """Complain where the build also made a library that the program loads."""
         for path in map(Path, modules):
-            is_new = path.is_file() and path.stat().st_mtime > self.begin_s
+            is_new = path.is_file() and _written_since(path, self.begin_s)
             if is_new and not path.samefile(self.original):
                 raise TailraceError(
                     f"--build '{self.command}': also makes {path.name}, which the program loads; "
@@ -220,6 +222,15 @@ def _written(path: Path) -> tuple[int, ...]:
     """Return what changes when a file is written."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _written_since(path: Path, begin_s: float) -> bool:
+    """Tell whether a file was written after a time of this node's clock."""
+    written_s = path.stat().st_mtime
+    if begin_s - written_s > CLOCKS_DIFFER_S:
+        return False
+    ahead_s = time_of_files(path.parent) - time.time()
+    return written_s - ahead_s > begin_s
 
 
 def _digest(path: Path) -> str:

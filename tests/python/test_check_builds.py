@@ -7,6 +7,7 @@ depends on how fast the machine is.
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,22 @@ def test_a_build_must_write_the_program(here: Path) -> None:
         builds.require_one_file([str(here / "app"), "/lib/none.so"])
         with pytest.raises(TailraceError, match=r"also makes libx\.so, which the program loads"):
             builds.require_one_file([str(here / "libx.so")])
+
+
+@pytest.mark.parametrize("ahead_s", [-60, 60])
+def test_files_of_a_build_are_known_where_clocks_differ(
+    here: Path, monkeypatch: pytest.MonkeyPatch, ahead_s: int
+) -> None:
+    """The node's clock is not that of the file server."""
+    real = time.time
+    (here / "libold.so").touch()
+    old_s = real() - 1
+    os.utime(here / "libold.so", (old_s, old_s))
+    monkeypatch.setattr(time, "time", lambda: real() + ahead_s)
+    with Builds(f"touch libnew.so\n{BUILD}", "./app") as builds:
+        builds.require_one_file([str(here / "libold.so")])
+        with pytest.raises(TailraceError, match=r"also makes libnew\.so"):
+            builds.require_one_file([str(here / "libnew.so")])
 
 
 def test_builds_that_change_nothing_are_left_out(here: Path) -> None:

@@ -19,6 +19,15 @@
 namespace tailrace::plugins {
 namespace {
 
+// A file at one moment. Its times come from the clock of a file server, so that they are compared
+// with each other only, never with the clock of this node.
+struct Version {
+  std::uint64_t inode = 0;  // 0: there is no file
+  std::int64_t written_s = 0;
+  std::int64_t written_ns = 0;
+  bool operator==(const Version&) const = default;
+};
+
 // A process: numbers are used again, so that it is known by its start, too, and by the namespace
 // that its number is of.
 struct Peer {
@@ -26,13 +35,13 @@ struct Peer {
   int pid = 0;
   std::uint64_t started = 0;
   std::uint64_t pid_namespace = 0;
+  Version earlier{};  // record of an earlier run in the same folder
   bool is_asked = false;
 };
 std::vector<Peer>& peers() {
   static auto& all = *new std::vector<Peer>;
   return all;
 }
-timespec met{};  // before any record of this run is written
 
 // When a process began, in the kernel's ticks; 0 if there is none, or it has ended.
 std::uint64_t start_of(int pid) {
@@ -79,14 +88,17 @@ bool listens() {
   return sigaction(asking_signal(), &ours, nullptr) == 0;
 }
 
-bool has_record(const Peer& peer) {
+Version record_of(int rank) {
   char path[PATH_MAX];
-  std::snprintf(path, sizeof path, "%s/rank-%06d.json", record_folder(), peer.rank);
+  std::snprintf(path, sizeof path, "%s/rank-%06d.json", record_folder(), rank);
   struct stat facts {};
-  if (stat(path, &facts) != 0) return false;
-  const timespec& written = facts.st_mtim;
-  return written.tv_sec != met.tv_sec ? written.tv_sec > met.tv_sec
-                                      : written.tv_nsec >= met.tv_nsec;
+  if (stat(path, &facts) != 0) return {};
+  return {facts.st_ino, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
+}
+
+bool has_record(const Peer& peer) {
+  const Version found = record_of(peer.rank);
+  return found.inode != 0 && found != peer.earlier;
 }
 
 bool is_there(const Peer& peer) { return start_of(peer.pid) == peer.started; }
@@ -94,10 +106,10 @@ bool is_there(const Peer& peer) { return start_of(peer.pid) == peer.started; }
 }  // namespace
 
 void know_peers(MPI_Comm node) {
-  clock_gettime(CLOCK_REALTIME_COARSE, &met);  // the clock of files
   int ranks = 0;
   PMPI_Comm_size(node, &ranks);
-  const Peer own{state.rank, state.pid, listens() ? start_of(state.pid) : 0, own_namespace()};
+  const Peer own{state.rank, state.pid, listens() ? start_of(state.pid) : 0, own_namespace(),
+                 record_of(state.rank)};
   std::vector<Peer> all(static_cast<std::size_t>(ranks));
   constexpr int bytes = sizeof(Peer);
   PMPI_Allgather(&own, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, node);
