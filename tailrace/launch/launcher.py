@@ -56,10 +56,25 @@ class Request:
 
 
 def _srun(path: str, request: Request, env: Mapping[str, str]) -> Launch:
-    prefix = [path, f"--ntasks={request.ranks}", f"--cpus-per-task={request.threads}"]
+    prefix = [path, *_where(request.ranks, env), f"--cpus-per-task={request.threads}"]
     if "SLURM_STEP_ID" in env:  # the step of this shell holds the processors of the job
         prefix.append("--overlap")
     return _named_step(Launch("srun", prefix, _true_barrier(path, env)))
+
+
+def _where(ranks: int, env: Mapping[str, str]) -> list[str]:
+    """Return the options of srun for `ranks` ranks: in a heterogeneous job, of which components."""
+    tasks = component_tasks(env)
+    if len(tasks) > 1 and ranks == sum(tasks):
+        return [f"--het-group=0-{len(tasks) - 1}"]  # each with its own number of tasks
+    if len(tasks) > 1 and ranks > tasks[0]:
+        numbers = " + ".join(map(str, tasks))
+        raise TailraceError(
+            f"-n {ranks}: this heterogeneous job has {numbers} tasks: leave -n out to use all "
+            f"{sum(tasks)}, or give at most {tasks[0]} for the first component alone",
+            status=2,
+        )
+    return [f"--ntasks={ranks}"]
 
 
 def _true_barrier(path: str, env: Mapping[str, str]) -> dict[str, str]:
@@ -158,11 +173,26 @@ def _pbs_tasks(env: Mapping[str, str]) -> int:
         return 0
 
 
+def component_tasks(env: Mapping[str, str]) -> list[int]:
+    """Return the number of tasks of each component of a heterogeneous job of Slurm."""
+
+    def tasks(component: int) -> int:
+        def number(name: str) -> int:
+            return _number(env.get(f"SLURM_{name}_HET_GROUP_{component}"))
+
+        nodes = number("NNODES") or number("JOB_NUM_NODES") or 1
+        return number("NTASKS") or nodes * (number("NTASKS_PER_NODE") or 1)
+
+    return [tasks(component) for component in range(_number(env.get("SLURM_HET_SIZE")))]
+
+
 def job_tasks(environ: Mapping[str, str] | None = None) -> int:
     """Return the number of tasks that this job of Slurm, PBS or LSF has; 1 outside a job."""
     env = os.environ if environ is None else environ
     tasks = 0
-    if "SLURM_JOB_ID" in env:
+    if "SLURM_JOB_ID" in env and "SLURM_HET_SIZE" in env:
+        tasks = sum(component_tasks(env))
+    elif "SLURM_JOB_ID" in env:
         per_node = _number(env.get("SLURM_NTASKS_PER_NODE"))
         tasks = _number(env.get("SLURM_NTASKS")) or per_node * _number(env.get("SLURM_NNODES"))
     elif "PBS_JOBID" in env:

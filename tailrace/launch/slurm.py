@@ -23,7 +23,9 @@ def with_mpi(launch: Launch, family: str, has_pmix: bool) -> Launch:
     `family` is "openmpi" or "mpich"; `has_pmix` tells whether the library uses PMIx. The site's
     default is kept where it fits, and so is SLURM_MPI_TYPE.
     """
-    if os.environ.get("SLURM_MPI_TYPE"):
+    asked = os.environ.get("SLURM_MPI_TYPE", "")
+    if asked:
+        _require_one_world(launch, asked)
         return launch
     found = re.search(r"^MpiDefault\s*=\s*(\S+)", _said("scontrol", "show", "config"), re.MULTILINE)
     default = found[1].strip("()") if found else ""
@@ -32,7 +34,9 @@ def with_mpi(launch: Launch, family: str, has_pmix: bool) -> Launch:
     elif family == "mpich" and not has_pmix and default.startswith(("none", "null", "pmix")):
         needed = "pmi2"
     else:
+        _require_one_world(launch, default)
         return launch
+    _require_one_world(launch, needed)
     if needed not in re.findall(r"\w+", _said(launch.prefix[0], "--mpi=list")):
         name = {"openmpi": "Open MPI", "mpich": "MPICH"}[family]
         raise TailraceError(
@@ -44,17 +48,38 @@ def with_mpi(launch: Launch, family: str, has_pmix: bool) -> Launch:
     return replace(launch, prefix=[first, f"--mpi={needed}", *rest])
 
 
+def _require_one_world(launch: Launch, kind: str) -> None:
+    """Refuse ranks on several components by PMI2: each would wait in MPI_Init for the others."""
+    if kind == "pmi2" and any(word.startswith("--het-group=") for word in launch.prefix):
+        raise TailraceError(
+            "srun joins the components of a heterogeneous job by PMIx only, and these ranks would "
+            "be started by PMI2: use a job of one component, or give -n the tasks of the first one",
+            status=2,
+        )
+
+
+def _jobs() -> list[str]:
+    """Return the number of this job; of a heterogeneous one, those of its components."""
+    components = [
+        number
+        for name, number in os.environ.items()
+        if name.startswith("SLURM_JOB_ID_HET_GROUP_")
+    ]
+    own = os.environ.get("SLURM_JOB_ID")
+    return sorted({*components, own} if own else components)
+
+
 def signal_step(name: str, number: int) -> bool:
     """Send a signal to the ranks of the step `name`, on all nodes; tell whether it was sent.
 
-    srun itself ends the step with SIGKILL when it gets SIGTERM or SIGHUP.
+    srun itself ends the step with SIGKILL when it gets SIGTERM or SIGHUP. Each component of a
+    heterogeneous job has its own step of that name.
     """
-    job = os.environ.get("SLURM_JOB_ID")
-    which = [f"--jobs={job}"] if job else [f"--user={os.geteuid()}"]
-    for line in _said("squeue", "--noheader", "--steps", *which, "--format=%i %j").splitlines():
-        step, _, found = line.strip().partition(" ")
-        if found.strip() == name:
-            text = signal.Signals(number).name.removeprefix("SIG")
-            done = run_tool("scancel", f"--signal={text}", step)
-            return done is not None and done.returncode == 0
-    return False
+    jobs = _jobs()
+    which = [f"--jobs={','.join(jobs)}"] if jobs else [f"--user={os.geteuid()}"]
+    lines = _said("squeue", "--noheader", "--steps", *which, "--format=%i %j").splitlines()
+    found = [line.split(maxsplit=1) for line in lines if line.strip()]
+    steps = [step for step, *rest in found if rest and rest[0].strip() == name]
+    text = signal.Signals(number).name.removeprefix("SIG")
+    done = run_tool("scancel", f"--signal={text}", *steps) if steps else None
+    return done is not None and done.returncode == 0

@@ -107,7 +107,6 @@ def test_sbatch_starts_a_rank_for_each_task(
         ("salloc", "salloc -N2 -n3 {run}"),
         ("pty", "script -qec 'srun -N1 -n3 --pty bash -c \"{run}\"' /dev/null"),
         ("overlap", "salloc -N2 -n3 srun --overlap -N1 -n1 {run} -n 3"),
-        ("het", "salloc -N1 -n1 : -N1 -n2 {run} -n 1"),
     ],
 )
 def test_interactive_jobs(slurm: Cluster, name: str, command: str) -> None:
@@ -115,13 +114,89 @@ def test_interactive_jobs(slurm: Cluster, name: str, command: str) -> None:
     run = f"{SHORT} -o inside_{name}"
     done = slurm.on("head", "bash", "-c", command.format(run=run))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ranks_of(slurm, f"inside_{name}") == (1 if name == "het" else 3)
+    assert ranks_of(slurm, f"inside_{name}") == 3
+
+
+HET = "salloc --nodes=1 --ntasks=1 : --nodes=1 --ntasks=2"
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "ranks"),
+    [
+        ("all", "{het} {run}", 3),
+        ("same", "{het} {run} -n 3", 3),
+        ("first", "{het} {run} -n 1", 1),
+        ("shell", "{het} script -qec 'srun --pty bash -c \"{run}\"' /dev/null", 3),
+        ("custom", "TAILRACE_LAUNCHER='srun -n {{ranks}} --het-group=1' {het} {run} -n 2", 2),
+    ],
+)
+def test_heterogeneous_jobs(slurm: Cluster, name: str, command: str, ranks: int) -> None:
+    """All components are one MPI_COMM_WORLD; few ranks run on the first component."""
+    run = f"{SHORT} -o het_{name}"
+    done = slurm.on("head", "bash", "-c", command.format(het=HET, run=run))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ranks_of(slurm, f"het_{name}") == ranks
+    assert steps_of(slurm, f"het_{name}") == list(range(11))
+
+
+def test_what_a_heterogeneous_job_cannot_start_is_refused(slurm: Cluster) -> None:
+    run = f"{SHORT} -o het_refused -n 2"
+    done = slurm.on("head", *f"{HET} {run}".split())
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if line.startswith("tailrace: ")]
+    assert lines == [
+        "tailrace: -n 2: this heterogeneous job has 1 + 2 tasks: leave -n out to use all 3, or "
+        "give at most 1 for the first component alone"
+    ]
+    done = slurm.on("head", *f"{HET} srun --het-group=0,1 {SHORT} -o het_refused".split())
+    assert done.returncode != 0
+    assert done.stderr.count("run it without srun") == 1, done.stderr
+    assert not slurm.outside(slurm.shared / "het_refused").exists()
+
+
+@pytest.mark.parametrize("how", ["steps", "batch"])
+def test_term_reaches_all_components_of_a_heterogeneous_job(slurm: Cluster, how: str) -> None:
+    """Each component has its own step, which scancel must be given."""
+    run = f"het_term_{how}"
+    text = "#!/bin/bash\n#SBATCH --nodes=1 --ntasks-per-node=1\n#SBATCH hetjob\n"
+    text += f"#SBATCH --nodes=2 --ntasks-per-node=1\nexec {LONG} -o {run}\n"
+    job = slurm.sbatch(slurm.script("het.sh", text))
+    wait_for_steps(slurm, job, run, 3)
+    if how == "steps":
+        slurm.on("head", "scancel", "--signal=TERM", job, check=True)
+    else:
+        slurm.on("head", "scancel", "--batch", "--signal=TERM", job, check=True)
+    slurm.wait_for_job(job)
+    assert ranks_of(slurm, run) == 3
+    last = steps_of(slurm, run)
+    assert last == list(range(len(last)))
+    assert checkpoints_of(slurm, run) == [last[-1]], log_of(slurm, job)
+
+
+@pytest.mark.parametrize("family", ["openmpi", "mpich"])
+def test_profile_of_a_heterogeneous_job(slurm: Cluster, family: str) -> None:
+    """PMIx joins the components; PMI2 does not, which one line says."""
+    compiler = shutil.which(f"mpicc.{family}")
+    if compiler is None:
+        pytest.skip(f"needs {'MPICH' if family == 'mpich' else 'Open MPI'}")
+    source, program = slurm.script(f"het_{family}.c", PROGRAM), slurm.shared / f"het_{family}"
+    slurm.on("head", compiler, "-O3", source, "-o", program, check=True)
+    done = slurm.on("head", *f"{HET} tailrace profile -- {program}".split())
+    said = done.stdout + done.stderr
+    if family == "openmpi":
+        assert done.returncode == 0, said
+        assert "Profile of 3 ranks" in said
+        return
+    assert done.returncode == 2, said
+    assert said.count("srun joins the components") == 1, said
+    done = slurm.on("head", *f"{HET} tailrace profile -n 1 -- {program}".split())
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_srun_that_starts_the_command_several_times_is_refused(slurm: Cluster) -> None:
     done = slurm.on("head", "srun", "-n3", *f"{SHORT} -o copies -n 3".split())
     assert done.returncode != 0
-    assert done.stderr.count("it starts its 3 ranks itself") == 1, done.stderr
+    assert done.stderr.count("run it without srun") == 1, done.stderr
     assert not slurm.outside(slurm.shared / "copies").exists()
 
 
@@ -132,7 +207,7 @@ def test_a_step_of_an_interactive_shell_is_refused_too(slurm: Cluster) -> None:
     )
     done = slurm.on("head", "bash", "-c", shell)
     assert done.returncode != 0
-    assert done.stdout.count("it starts its 3 ranks itself") == 1, done.stdout
+    assert done.stdout.count("run it without srun") == 1, done.stdout
     assert not slurm.outside(slurm.shared / "copies_below").exists()
 
 

@@ -39,6 +39,29 @@ def test_srun_inside_a_slurm_job(tmp_path: Path) -> None:
     assert find_launcher(4, 2, env).kind == "Open MPI"  # not in a job
 
 
+HET_JOB = {
+    "SLURM_JOB_ID": "7",
+    "SLURM_HET_SIZE": "2",
+    "SLURM_NTASKS": "1",  # of the first component, or of all: it depends on salloc or sbatch
+    "SLURM_NTASKS_HET_GROUP_0": "1",
+    "SLURM_NTASKS_PER_NODE_HET_GROUP_1": "2",
+    "SLURM_JOB_NUM_NODES_HET_GROUP_1": "3",
+}
+
+
+def test_a_heterogeneous_job_starts_the_tasks_of_all_components(tmp_path: Path) -> None:
+    env = machine(tmp_path, srun="slurm 23") | HET_JOB
+    assert job_tasks(env) == 7
+    assert "--het-group=0-1" in find_launcher(7, 1, env).prefix
+    first = find_launcher(1, 1, env).prefix
+    assert "--ntasks=1" in first
+    assert not any("--het-group" in word for word in first)
+    said = r"-n 3: this heterogeneous job has 1 \+ 6 tasks: leave -n out to use all 7, or .* 1 for"
+    with pytest.raises(TailraceError, match=said) as raised:
+        find_launcher(3, 1, env)
+    assert raised.value.status == 2
+
+
 @pytest.mark.parametrize(
     ("version", "fence"),
     [("slurm-wlm 22.05.8", "ring"), ("slurm 21.08.8-2", "ring"), ("slurm 23.02.0", ""),
@@ -145,6 +168,8 @@ def test_the_shell_of_a_step_starts_ranks_once(
         ({"SLURM_JOB_ID": "7", "SLURM_NTASKS": "64"}, 64),
         ({"SLURM_JOB_ID": "7", "SLURM_NTASKS_PER_NODE": "32", "SLURM_NNODES": "2"}, 64),
         ({"SLURM_JOB_ID": "7"}, 1),
+        (HET_JOB, 7),
+        ({"SLURM_JOB_ID": "7", "SLURM_HET_SIZE": "2"}, 2),
         ({"PBS_JOBID": "7", "PBS_NP": "64"}, 64),
         ({"PBS_JOBID": "7", "PBS_NODEFILE": "nodes"}, 3),
         ({"PBS_JOBID": "7", "PBS_NODEFILE": "absent"}, 1),
@@ -206,6 +231,40 @@ def test_srun_is_told_the_kind_of_mpi(
     assert with_mpi(launch, family, has_pmix).prefix == words
     monkeypatch.setenv("SLURM_MPI_TYPE", "mine")
     assert with_mpi(launch, family, has_pmix) == launch
+
+
+@pytest.mark.parametrize(
+    ("default", "asked", "family", "joined"),
+    [
+        ("pmix", "", "openmpi", True),
+        ("none", "", "openmpi", True),
+        ("pmi2", "", "openmpi", False),
+        ("pmi2", "pmix", "openmpi", True),
+        ("none", "", "mpich", False),
+        ("pmix", "", "mpich", False),
+        ("pmix", "pmi2", "openmpi", False),
+    ],
+)
+def test_components_of_a_heterogeneous_job_are_not_joined_by_pmi2(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    default: str,
+    asked: str,
+    family: str,
+    joined: bool,
+) -> None:
+    write_script(tmp_path / "scontrol", f"#!/bin/sh\necho 'MpiDefault = {default}'\n")
+    srun = str(write_script(tmp_path / "srun", f"#!/bin/sh\necho '{SLURM_TYPES}' >&2\n"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("SLURM_MPI_TYPE", asked)
+    with_mpi(Launch("srun", [srun, "--ntasks=1"]), family, False)
+    all_components = Launch("srun", [srun, "--het-group=0-1"])
+    if joined:
+        with_mpi(all_components, family, False)
+    else:
+        with pytest.raises(TailraceError, match="by PMIx only") as raised:
+            with_mpi(all_components, family, False)
+        assert raised.value.status == 2
 
 
 def test_a_slurm_without_the_kind_of_mpi_is_named(
