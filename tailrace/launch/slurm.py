@@ -61,9 +61,7 @@ def _require_one_world(launch: Launch, kind: str) -> None:
 def _jobs() -> list[str]:
     """Return the number of this job; of a heterogeneous one, those of its components."""
     components = [
-        number
-        for name, number in os.environ.items()
-        if name.startswith("SLURM_JOB_ID_HET_GROUP_")
+        number for name, number in os.environ.items() if name.startswith("SLURM_JOB_ID_HET_GROUP_")
     ]
     own = os.environ.get("SLURM_JOB_ID")
     return sorted({*components, own} if own else components)

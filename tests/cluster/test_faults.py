@@ -11,6 +11,7 @@ import pytest
 from cluster import Cluster, ImpossibleError, Options, wait
 from runs import CASE, LONG, check_whole, fields_of, log_of, submit, wait_for_fields
 
+
 @pytest.fixture
 def small() -> Iterator[Cluster]:
     """A cluster for each test, which breaks it. One node has a small /dev/shm."""
