@@ -70,6 +70,15 @@ class Reader {
     }
     return list;
   }
+  /// Numbers of ranks along two axes; empty if they are not given.
+  std::vector<std::ptrdiff_t> grid(int num_ranks) {
+    auto given = numbers("grid", 2);
+    if (!given.empty() && given[0] * given[1] != num_ranks) {
+      refuse(problem_, fmt::format("grid={}x{} is for {} ranks, these are {}", given[0], given[1],
+                                   given[0] * given[1], num_ranks));
+    }
+    return given;
+  }
   void end() const {
     if (!left_.empty()) refuse(problem_, fmt::format("unknown word {}", left_.begin()->first));
   }
@@ -92,7 +101,7 @@ std::array<int, 2> grid_of(const std::vector<std::ptrdiff_t>& given, int num_ran
 void tune_exchange(const Comm& comm, Reader& values) {
   auto extents = values.numbers("extents", 3);
   if (extents.empty()) extents = {64, 64, 64};
-  const auto grid = grid_of(values.numbers("grid", 2), comm.num_ranks());
+  const auto grid = grid_of(values.grid(comm.num_ranks()), comm.num_ranks());
   const ExchangeShape shape{values.number("item", 16), to_int(values.number("fields", 1)), false};
   values.end();
   const Layout from = pencils(extents, 2, grid);
@@ -130,7 +139,7 @@ void tune_fft(const Comm& comm, const TuneProblem& problem, Reader& values) {
   auto extents = values.numbers("extents", 3);
   if (extents.empty()) extents = {64, 64, 64};
   std::copy_n(extents.begin(), 3, asked.extents.begin());
-  if (const auto grid = values.numbers("grid", 2); !grid.empty()) {
+  if (const auto grid = values.grid(comm.num_ranks()); !grid.empty()) {
     asked.grid = {to_int(grid[0]), to_int(grid[1])};
   }
   asked.max_fields = to_int(values.number("fields", 1));

@@ -372,6 +372,8 @@ def test_mpi_algorithms_are_measured(tmp_path: Path) -> None:
         ("alltoall:byte=8", "unknown word byte"),
         ("exchange:extents=8x8", "must be 3 numbers"),
         ("allreduce:type=int128", "is unknown"),
+        ("exchange:extents=8x8x8,grid=2x2", "grid=2x2 is for 4 ranks, these are 1"),
+        ("fft:extents=8x8x8,grid=1x3", "grid=1x3 is for 3 ranks, these are 1"),
         ("fft:extents", "has no ="),
     ],
 )
