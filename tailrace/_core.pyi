@@ -533,6 +533,35 @@ class ArrayTransformSingle:
 
     def __exit__(self, type: object, value: object, traceback: object) -> None: ...
 
+def transform(field: Any, comm: mpi4py.MPI.Intracomm | None = None, out: Any = None, *, shape: Sequence[int] | None = None, axes: Sequence[int] | None = None, kinds: str | Sequence[str] | None = None, kept: Sequence[int] | None = None, swap_with: Sequence[int] | None = None, grid: Sequence[int] | None = None, scale: float = 1.0, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> Any:
+    """
+    The transform of `field`, without an object: in `out`, or in a new array.
+
+    On several ranks `field` is this rank's rows: `numpy.array_split(whole, comm.size)[comm.rank]`,
+    unless `grid` divides other axes. `shape` is that of the whole array (None: the sum of all
+    rows). The modes are divided as by `ArrayTransform`, whose other arguments these are.
+    `comm` (None: MPI.COMM_WORLD) keeps the plans of its last 8 problems until it is freed.
+    Collective, blocking.
+
+    >>> import numpy as np, tailrace.fft
+    >>> from mpi4py import MPI
+    >>> u = np.random.default_rng(1).random((8, 9, 8))
+    >>> u_hat = tailrace.fft.transform(u, MPI.COMM_SELF)
+    >>> bool(np.allclose(u_hat, np.fft.rfftn(u)))
+    True
+    >>> bool(np.allclose(tailrace.fft.inverse(u_hat, MPI.COMM_SELF), u))
+    True
+    """
+
+def inverse(modes: Any, comm: mpi4py.MPI.Intracomm | None = None, out: Any = None, *, shape: Sequence[int] | None = None, dtype: numpy.typing.DTypeLike | None = None, axes: Sequence[int] | None = None, kinds: str | Sequence[str] | None = None, kept: Sequence[int] | None = None, swap_with: Sequence[int] | None = None, grid: Sequence[int] | None = None, scale: float = 1.0, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> Any:
+    """
+    The inverse of `transform`, with the same arguments: inverse(transform(u)) is u.
+
+    `shape` is that of the whole field; None, on one rank: that of `out`, or of the modes with an
+    even number of points along the axis that has half of them. `dtype` is that of the field;
+    None: that of `out`, or real. Collective, blocking.
+    """
+
 class TransformDouble:
     """
     A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         ArrayTransformSingle,
         TransformDouble,
         TransformSingle,
+        inverse,
+        transform,
     )
 else:
     load()
@@ -26,6 +28,8 @@ else:
         ArrayTransformSingle,
         TransformDouble,
         TransformSingle,
+        inverse,
+        transform,
     )
 
 __all__ = [
@@ -35,6 +39,8 @@ __all__ = [
     "Transform",
     "TransformDouble",
     "TransformSingle",
+    "inverse",
+    "transform",
 ]
 
 

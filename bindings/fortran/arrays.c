@@ -330,3 +330,31 @@ int tailrace_f_array_transform(tailrace_array_transform* transform, int backward
                                                                  waves.data, waves.num_items);
   return why == NULL ? status : refuse("array_transform", why);
 }
+
+int tailrace_f_fft(const tailrace_comm* comm, int backward, int num_dims, const int64_t* extents,
+                   const tailrace_array_transform_options* options, const CFI_cdesc_t* field,
+                   const CFI_cdesc_t* modes) {
+  const Array points = describe(field), waves = describe(modes);
+  tailrace_array_transform_options wanted = *options;
+  wanted.type = points.type;
+  const int is_complex = points.type == TAILRACE_COMPLEX64 || points.type == TAILRACE_COMPLEX128;
+  const int single = points.type == TAILRACE_FLOAT32 || points.type == TAILRACE_COMPLEX64;
+  int has_fourier = options->num_axes == 0;
+  for (int i = 0; i < options->num_axes; ++i) has_fourier |= options->kinds[i] == TAILRACE_FOURIER;
+  const int modes_type = !is_complex && !has_fourier ? points.type
+                         : single                    ? TAILRACE_COMPLEX64
+                                                     : TAILRACE_COMPLEX128;
+  const char* why = NULL;
+  if (!points.is_contiguous || !waves.is_contiguous)
+    why = not_contiguous;
+  else if (options->num_axes >= 0 && waves.type != modes_type)
+    why = "the modes are not of the type that belongs to the field and the kinds";
+  /* All ranks must learn of it: a size that no rank has is refused. */
+  const int64_t num_items = why == NULL ? points.num_items : -1;
+  const int status = backward
+                         ? tailrace_fft_inverse(comm, num_dims, extents, &wanted, waves.data,
+                                                waves.num_items, points.data, num_items)
+                         : tailrace_fft_transform(comm, num_dims, extents, &wanted, points.data,
+                                                  num_items, waves.data, waves.num_items);
+  return why == NULL ? status : refuse("fft", why);
+}

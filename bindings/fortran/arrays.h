@@ -52,5 +52,9 @@ int tailrace_f_transform(tailrace_transform* transform, int backward, int num_fi
 /* The same of one array with any axes. `type`: of the field. Collective. */
 int tailrace_f_array_transform(tailrace_array_transform* transform, int backward, int type,
                                const CFI_cdesc_t* field, const CFI_cdesc_t* modes);
+/* The same without an object; the type of `options` is that of the field. Collective. */
+int tailrace_f_fft(const tailrace_comm* comm, int backward, int num_dims, const int64_t* extents,
+                   const tailrace_array_transform_options* options, const CFI_cdesc_t* field,
+                   const CFI_cdesc_t* modes);
 
 #endif

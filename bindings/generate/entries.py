@@ -25,7 +25,8 @@ from headers import Argument, Function, Headers, write
 # one rank fails on all of them. It fills them itself.
 CHECKED_TOGETHER = {
     "array_transform_create",
-    "comm_process_grid", "exchange_create", "file_get_total_statistics", "file_open",
+    "comm_process_grid", "exchange_create", "fft_inverse", "fft_transform",
+    "file_get_total_statistics", "file_open",
     "input_get_total_statistics", "input_open", "layout_from_own_boxes", "layout_own_box",
     "log_create", "output_create", "reduction_create", "session_create", "session_create_fortran",
     "session_open_output", "transform_create", "tune_choose",

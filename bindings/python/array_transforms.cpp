@@ -93,12 +93,54 @@ fft::ArrayProblem array_problem_of(const ArrayTransformArguments& arguments) {
   return problem;
 }
 
+using Shape = std::vector<std::ptrdiff_t>;
+
+Shape shape_of(const Box& box, std::size_t num_dims) {
+  return {box.extents.begin(), box.extents.begin() + static_cast<std::ptrdiff_t>(num_dims)};
+}
+
+/// The shape of a rank's part; a rank without items has none along the axis that ranks divide.
+Shape shape_on(const Layout& layout, int rank) {
+  const auto& whole = layout.global_extents();
+  Shape shape(whole.begin(), whole.begin() + layout.num_dims());
+  if (layout.num_items(rank) > 0) return shape_of(layout.box(rank), shape.size());
+  const auto first = shape_of(layout.box(0), shape.size());
+  std::size_t divided = 0;
+  while (divided + 1 < shape.size() && first[divided] == shape[divided]) ++divided;
+  shape[first[divided] < shape[divided] ? divided : 0] = 0;
+  return shape;
+}
+
+template <class Item>
+std::span<Item> span_of(const Array& array) {
+  return {reinterpret_cast<Item*>(array.data), static_cast<std::size_t>(array.num_items())};
+}
+
+void require_shape(const Array& array, const char* what, const Shape& shape, ItemType type) {
+  if (array.type != type) {
+    refuse(fmt::format("{}: has items {}; needs {}", what, name_of(array.type), name_of(type)));
+  }
+  const bool empty = std::ranges::find(shape, 0) != shape.end();
+  if (array.shape != shape && !(empty && array.num_items() == 0)) {
+    refuse(fmt::format("{}: has shape {}; needs {}", what, describe_shape(array.shape),
+                       describe_shape(shape)));
+  }
+  if (!array.contiguous()) {
+    refuse(fmt::format("{}: is not contiguous; see numpy.ascontiguousarray", what));
+  }
+}
+
+Array checked(nb::handle object, Use use, const char* what, const Shape& shape, ItemType type) {
+  Array array(object, use, what);
+  require_shape(array, what, shape, type);
+  return array;
+}
+
 template <class Real>
 class PyArrayTransform final : public Held<fft::ArrayTransform<Real>> {
  public:
   using Base = Held<fft::ArrayTransform<Real>>;
   using Complex = std::complex<Real>;
-  using Shape = std::vector<std::ptrdiff_t>;
   PyArrayTransform(nb::handle user, const ArrayTransformArguments& arguments)
       : Base("ArrayTransform", user) {
     fft::ArrayProblem problem;
@@ -159,16 +201,6 @@ class PyArrayTransform final : public Held<fft::ArrayTransform<Real>> {
       sizeof(Real) == 4 ? ItemType::complex64 : ItemType::complex128;
   static constexpr ItemType real_type = sizeof(Real) == 4 ? ItemType::float32 : ItemType::float64;
 
-  static Shape shape_of(const Box& box, std::size_t num_dims) {
-    Shape shape(box.extents.begin(), box.extents.begin() + static_cast<std::ptrdiff_t>(num_dims));
-    return shape;
-  }
-  template <class Item>
-  static std::span<Item> span_of(const Array& array) {
-    std::size_t items = 1;
-    for (const auto extent : array.shape) items *= static_cast<std::size_t>(extent);
-    return {reinterpret_cast<Item*>(array.data), items};
-  }
   /// The arrays of a call; `out` becomes a new one if it is None.
   std::pair<Array, Array> arrays(nb::handle in, nb::object& out, const char* in_name,
                                  const Shape& in_shape, ItemType in_type, const char* out_name,
@@ -182,24 +214,263 @@ class PyArrayTransform final : public Held<fft::ArrayTransform<Real>> {
     });
     return {std::move(found[0]), std::move(found[1])};
   }
-  static Array checked(nb::handle object, Use use, const char* what, const Shape& shape,
-                       ItemType type) {
-    Array array(object, use, what);
-    if (array.type != type) {
-      refuse(fmt::format("{}: has items {}; needs {}", what, name_of(array.type), name_of(type)));
-    }
-    if (array.shape != shape) {
-      refuse(fmt::format("{}: has shape {}; needs {}", what, describe_shape(array.shape),
-                         describe_shape(shape)));
-    }
-    if (!array.contiguous()) {
-      refuse(fmt::format("{}: is not contiguous; see numpy.ascontiguousarray", what));
-    }
-    return array;
-  }
   bool complex_field_ = false, real_modes_ = false;
   Shape physical_, spectral_;
 };
+
+bool is_single(ItemType type) { return type == ItemType::float32 || type == ItemType::complex64; }
+bool is_complex(ItemType type) {
+  return type == ItemType::complex64 || type == ItemType::complex128;
+}
+ItemType real_or_complex(ItemType of, bool complex) {
+  if (complex) return is_single(of) ? ItemType::complex64 : ItemType::complex128;
+  return is_single(of) ? ItemType::float32 : ItemType::float64;
+}
+void require_numbers(ItemType type, const char* what) {
+  if (is_complex(type) || type == ItemType::float32 || type == ItemType::float64) return;
+  refuse(fmt::format("{}: has items {}; needs float32, float64, complex64 or complex128", what,
+                     name_of(type)));
+}
+
+bool has_fourier(const fft::ArrayProblem& problem) {
+  return std::ranges::any_of(problem.axes,
+                             [](auto& one) { return one.kind == fft::AxisKind::fourier; });
+}
+
+/// A transform without an object: arguments, then arrays, then the call.
+class OneTransform {
+ public:
+  OneTransform(bool inverse, nb::handle user, nb::handle in, nb::object out, nb::handle dtype,
+               ArrayTransformArguments arguments)
+      : inverse_(inverse),
+        in_name_(inverse ? "modes" : "field"),
+        out_name_(inverse ? "field" : "modes"),
+        comm_(user.is_none() ? communicator(nb::module_::import_("mpi4py.MPI").attr("COMM_WORLD"))
+                             : communicator(user)),
+        out_(std::move(out)) {
+    check_mpi(MPI_Comm_size(comm_, &num_ranks_));
+    check_mpi(MPI_Comm_rank(comm_, &rank_));
+    all_ranks([&] { read(in, dtype, arguments); });
+    if (num_ranks_ > 1) complete_rows();
+    all_ranks([&] { find_arrays(); });
+  }
+
+  nb::object run() {
+    const auto type = inverse_ ? to_->type : from_->type;
+    if (is_single(type)) {
+      run_with<float>();
+    } else {
+      run_with<double>();
+    }
+    return out_;
+  }
+
+ private:
+  void all_ranks(const std::function<void()>& prepare) const {
+    const auto fault = fault_of(prepare);
+    if (num_ranks_ == 1) {
+      if (fault) throw *fault;
+      return;
+    }
+    nb::gil_scoped_release released;
+    agree(comm_, fault ? &*fault : nullptr);
+  }
+
+  void read(nb::handle in, nb::handle dtype, ArrayTransformArguments& arguments) {
+    from_.emplace(in, Use::read, in_name_);
+    require_numbers(from_->type, in_name_);
+    if (!out_.is_none()) to_.emplace(out_, Use::write, "out");
+    // The number of axes is known from the array; their lengths may not be yet.
+    fits_shape_ = !arguments.shape.is_none();
+    if (!fits_shape_) arguments.shape = tuple_of(from_->shape.data(), std::ssize(from_->shape));
+    problem_ = array_problem_of(arguments);
+    if (problem_.extents.size() != from_->shape.size()) {
+      refuse(fmt::format("shape: {} extents; needs {}, one for each axis of {}",
+                         problem_.extents.size(), from_->shape.size(), in_name_));
+    }
+    if (problem_.grid.empty() && !problem_.extents.empty()) {
+      problem_.grid.assign(problem_.extents.size(), 1);
+      problem_.grid.front() = num_ranks_;
+    }
+    options_.kernel = arguments.kernel.take("kernel");
+    options_.method = arguments.method.take("method");
+    options_.threads = arguments.threads.take("threads");
+    field_type_ = from_->type;
+    if (!inverse_) {
+      problem_.complex_field = is_complex(field_type_);
+      return;
+    }
+    field_type_ =
+        !dtype.is_none() ? item_type_of(dtype)
+        : to_            ? to_->type
+              : real_or_complex(from_->type, is_complex(from_->type) && !has_fourier(problem_));
+    require_numbers(field_type_, "dtype");
+    problem_.complex_field = is_complex(field_type_);
+    if (!fits_shape_) find_points();
+  }
+
+  /// The extents of the field, from those of the modes of one rank.
+  void find_points() {
+    if (num_ranks_ > 1) {
+      refuse("shape: needs the shape of the whole field on several ranks");
+    }
+    if (to_) {
+      if (to_->shape.size() == problem_.extents.size()) problem_.extents = to_->shape;
+      return;
+    }
+    for (auto& one : problem_.axes) {
+      if (one.kept > 0) refuse("shape: needs the shape of the field where modes are not kept");
+    }
+    if (problem_.complex_field) return;
+    for (auto one = problem_.axes.rbegin(); one != problem_.axes.rend(); ++one) {
+      if (one->kind != fft::AxisKind::fourier) continue;
+      auto& points = problem_.extents.at(static_cast<std::size_t>(one->axis));
+      points = std::max<std::ptrdiff_t>(2 * (points - 1), 1);
+      return;
+    }
+  }
+
+  /// Rows of all ranks make the field, unless its shape was given.
+  void complete_rows() {
+    nb::gil_scoped_release released;
+    std::array<std::int64_t, 2> sums{problem_.extents.empty() ? 0 : problem_.extents.front(),
+                                     fits_shape_ ? 1 : 0};
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT64_T, MPI_SUM, comm_));
+    if (sums[1] != 0 && sums[1] != num_ranks_) {
+      require_all(comm_, false, "shape: is given on some ranks and not on others");
+    }
+    if (!fits_shape_ && !problem_.extents.empty()) problem_.extents.front() = sums[0];
+  }
+
+  void find_arrays() {
+    const auto points = fft::physical_layout(problem_, num_ranks_);
+    const auto waves = fft::spectral_layout(problem_, num_ranks_);
+    real_modes_ = !problem_.complex_field && !has_fourier(problem_);
+    const auto field = shape_on(points, rank_);
+    const auto modes = shape_on(waves, rank_);
+    const auto modes_type = real_or_complex(field_type_, !real_modes_);
+    require_shape(*from_, in_name_, inverse_ ? modes : field, inverse_ ? modes_type : field_type_);
+    const auto& shape = inverse_ ? field : modes;
+    const auto type = inverse_ ? field_type_ : modes_type;
+    if (!to_) {
+      out_ = empty_array(shape, type);
+      to_.emplace(out_, Use::write, "out");
+    }
+    require_shape(*to_, "out", shape, type);
+  }
+
+  template <class Real>
+  void run_with() {
+    using Complex = std::complex<Real>;
+    if (problem_.complex_field) {
+      run_as<Complex, Complex>();
+    } else if (real_modes_) {
+      run_as<Real, Real>();
+    } else {
+      run_as<Real, Complex>();
+    }
+  }
+  template <class Field, class Modes>
+  void run_as() {
+    nb::gil_scoped_release released;
+    if (inverse_) {
+      fft::inverse(comm_, problem_, span_of<const Modes>(*from_), span_of<Field>(*to_), options_);
+    } else {
+      fft::transform(comm_, problem_, span_of<const Field>(*from_), span_of<Modes>(*to_), options_);
+    }
+  }
+
+  bool inverse_;
+  const char* in_name_;
+  const char* out_name_;
+  MPI_Comm comm_;
+  int num_ranks_ = 1, rank_ = 0;
+  nb::object out_;
+  std::optional<Array> from_, to_;
+  ItemType field_type_ = ItemType::float64;
+  bool fits_shape_ = false, real_modes_ = false;
+  fft::ArrayProblem problem_;
+  fft::ArrayOptions options_;
+};
+
+constexpr const char* transform_doc =
+    "The transform of `field`, without an object: in `out`, or in a new array.\n\n"
+    "On several ranks `field` is this rank's rows: `numpy.array_split(whole, "
+    "comm.size)[comm.rank]`,\n"
+    "unless `grid` divides other axes. `shape` is that of the whole array (None: the sum of all\n"
+    "rows). The modes are divided as by `ArrayTransform`, whose other arguments these are.\n"
+    "`comm` (None: MPI.COMM_WORLD) keeps the plans of its last 8 problems until it is freed.\n"
+    "Collective, blocking.\n\n"
+    ">>> import numpy as np, tailrace.fft\n"
+    ">>> from mpi4py import MPI\n"
+    ">>> u = np.random.default_rng(1).random((8, 9, 8))\n"
+    ">>> u_hat = tailrace.fft.transform(u, MPI.COMM_SELF)\n"
+    ">>> bool(np.allclose(u_hat, np.fft.rfftn(u)))\n"
+    "True\n"
+    ">>> bool(np.allclose(tailrace.fft.inverse(u_hat, MPI.COMM_SELF), u))\n"
+    "True";
+constexpr const char* inverse_doc =
+    "The inverse of `transform`, with the same arguments: inverse(transform(u)) is u.\n\n"
+    "`shape` is that of the whole field; None, on one rank: that of `out`, or of the modes with "
+    "an\n"
+    "even number of points along the axis that has half of them. `dtype` is that of the field;\n"
+    "None: that of `out`, or real. Collective, blocking.";
+
+void bind_transform_calls(nb::module_& module) {
+  module.def(
+      "transform",
+      [](nb::object field, nb::object comm, nb::object out, nb::object shape, nb::object axes,
+         nb::object kinds, nb::object kept, nb::object swap_with, nb::object grid,
+         Given<double> scale, Given<std::string> kernel, Given<std::string> method,
+         Given<int> threads) {
+        return OneTransform(false, comm, field, out, nb::none(),
+                            {shape, Given<bool>(nb::bool_(false)), axes, kinds, kept, swap_with,
+                             grid, scale, kernel, method, threads})
+            .run();
+      },
+      nb::arg("field").none(), nb::arg("comm").none() = nb::none(),
+      nb::arg("out").none() = nb::none(), nb::kw_only(), nb::arg("shape").none() = nb::none(),
+      nb::arg("axes").none() = nb::none(), nb::arg("kinds").none() = nb::none(),
+      nb::arg("kept").none() = nb::none(), nb::arg("swap_with").none() = nb::none(),
+      nb::arg("grid").none() = nb::none(), nb::arg("scale").none() = 1.0,
+      nb::arg("kernel").none() = "auto", nb::arg("method").none() = "auto",
+      nb::arg("threads").none() = 1,
+      nb::sig("def transform(field: typing.Any, comm: mpi4py.MPI.Intracomm | None = None, out: "
+              "typing.Any = None, *, shape: collections.abc.Sequence[int] | None = None, axes: "
+              "collections.abc.Sequence[int] | None = None, kinds: str | "
+              "collections.abc.Sequence[str] | None = None, kept: collections.abc.Sequence[int] | "
+              "None = None, swap_with: collections.abc.Sequence[int] | None = None, grid: "
+              "collections.abc.Sequence[int] | None = None, scale: float = 1.0, kernel: str = "
+              "'auto', method: str = 'auto', threads: int = 1) -> typing.Any"),
+      transform_doc);
+  module.def(
+      "inverse",
+      [](nb::object modes, nb::object comm, nb::object out, nb::object shape, nb::object dtype,
+         nb::object axes, nb::object kinds, nb::object kept, nb::object swap_with, nb::object grid,
+         Given<double> scale, Given<std::string> kernel, Given<std::string> method,
+         Given<int> threads) {
+        return OneTransform(true, comm, modes, out, dtype,
+                            {shape, Given<bool>(nb::bool_(false)), axes, kinds, kept, swap_with,
+                             grid, scale, kernel, method, threads})
+            .run();
+      },
+      nb::arg("modes").none(), nb::arg("comm").none() = nb::none(),
+      nb::arg("out").none() = nb::none(), nb::kw_only(), nb::arg("shape").none() = nb::none(),
+      nb::arg("dtype").none() = nb::none(), nb::arg("axes").none() = nb::none(),
+      nb::arg("kinds").none() = nb::none(), nb::arg("kept").none() = nb::none(),
+      nb::arg("swap_with").none() = nb::none(), nb::arg("grid").none() = nb::none(),
+      nb::arg("scale").none() = 1.0, nb::arg("kernel").none() = "auto",
+      nb::arg("method").none() = "auto", nb::arg("threads").none() = 1,
+      nb::sig("def inverse(modes: typing.Any, comm: mpi4py.MPI.Intracomm | None = None, out: "
+              "typing.Any = None, *, shape: collections.abc.Sequence[int] | None = None, dtype: "
+              "numpy.typing.DTypeLike | None = None, axes: collections.abc.Sequence[int] | None = "
+              "None, kinds: str | collections.abc.Sequence[str] | None = None, kept: "
+              "collections.abc.Sequence[int] | None = None, swap_with: "
+              "collections.abc.Sequence[int] | None = None, grid: collections.abc.Sequence[int] | "
+              "None = None, scale: float = 1.0, kernel: str = 'auto', method: str = 'auto', "
+              "threads: int = 1) -> typing.Any"),
+      inverse_doc);
+}
 
 constexpr const char* array_transform_doc =
     "A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` makes one.\n\n"
@@ -295,6 +566,7 @@ void bind_array_transform(nb::module_& module, const char* class_name) {
 void bind_array_transforms(nb::module_& module) {
   bind_array_transform<double>(module, "ArrayTransformDouble");
   bind_array_transform<float>(module, "ArrayTransformSingle");
+  bind_transform_calls(module);
 }
 
 }  // namespace tailrace::python

@@ -19,7 +19,7 @@ AtFinalize::AtFinalize(std::function<void()> action)
 }
 
 AtFinalize::~AtFinalize() {
-  if (detail::mpi_is_finalized()) return;
+  if (!action_ || detail::mpi_is_finalized()) return;  // MPI has taken the attribute away
   action_ = nullptr;
   MPI_Comm_delete_attr(MPI_COMM_SELF, key_);
   MPI_Comm_free_keyval(&key_);

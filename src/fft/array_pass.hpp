@@ -91,8 +91,8 @@ class ArrayPass {
     }
   }
 
-  /// From modes back to points.
-  void backward(std::ptrdiff_t number, const Real* modes, Real* field,
+  /// From modes back to points, times `scale`.
+  void backward(std::ptrdiff_t number, const Real* modes, Real* field, Real scale,
                 const PanelSpace<Real>& space) const {
     const auto lines = find(number);
     Real* panel = space.panel();
@@ -106,7 +106,8 @@ class ArrayPass {
       gather_real(modes, modes_, lines, panel);
       clear(panel + modes_ * w, (points_ - modes_) * w);
     }
-    const Real* result = kernel_->run(Direction::backward, panel, space.scratch());
+    Real* result = kernel_->run(Direction::backward, panel, space.scratch());
+    if (scale != 1) multiply(result, points_ * (items_ == LineItems::full ? u : w), scale);
     if (items_ == LineItems::full) {
       scatter_complex(result, points_, lines, field);
     } else {

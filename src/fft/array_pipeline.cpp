@@ -16,7 +16,7 @@
 
 #include "choose_library.hpp"
 #include "core/last_resort.hpp"
-#include "core/same_on_all.hpp"
+#include "engine.hpp"
 #include "move/method_spec.hpp"
 #include "tailrace/more/agreed_error.hpp"
 
@@ -32,7 +32,7 @@ std::string name_of(AxisKind kind) {
   return number < std::size(kind_names) ? kind_names[number] : std::to_string(number);
 }
 
-std::string describe(const std::vector<TransformedAxis>& axes) {
+std::string describe_axes(const std::vector<TransformedAxis>& axes) {
   std::string text;
   for (const auto& one : axes) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.axis, name_of(one.kind));
@@ -40,20 +40,6 @@ std::string describe(const std::vector<TransformedAxis>& axes) {
     if (one.swap_with >= 0) text += fmt::format(" swap {}", one.swap_with);
   }
   return text;
-}
-
-void require_agreement(const Comm& comm, const ArrayProblem& problem, const ArrayOptions& options,
-                       std::size_t real_bytes) {
-  const std::array arguments{
-      CommonArgument{"precision", real_bytes == 4 ? "single" : "double"},
-      CommonArgument{"field", problem.complex_field ? "complex" : "real"},
-      CommonArgument{"extents", fmt::format("{}", fmt::join(problem.extents, " x "))},
-      CommonArgument{"axes", describe(problem.axes)},
-      CommonArgument{"grid", fmt::format("{}", fmt::join(problem.grid, " x "))},
-      CommonArgument{"scale", fmt::format("{}", problem.scale)},
-      CommonArgument{"kernel", options.kernel},
-      CommonArgument{"method", options.method}};
-  require_same(comm, "ArrayTransform", arguments);
 }
 
 /// Also where no exchange is needed, a wrong name is refused.
@@ -96,11 +82,23 @@ bool is_cube(const ArrayPlan& plan, const ArrayOptions& options) {
 
 }  // namespace
 
+std::vector<CommonArgument> common_arguments(const ArrayProblem& problem,
+                                             const ArrayOptions& options, std::size_t real_bytes) {
+  return {{"precision", real_bytes == 4 ? "single" : "double"},
+          {"field", problem.complex_field ? "complex" : "real"},
+          {"extents", fmt::format("{}", fmt::join(problem.extents, " x "))},
+          {"axes", describe_axes(problem.axes)},
+          {"grid", fmt::format("{}", fmt::join(problem.grid, " x "))},
+          {"scale", fmt::format("{}", problem.scale)},
+          {"kernel", options.kernel},
+          {"method", options.method}};
+}
+
 template <class Real>
 ArrayTransform<Real>::Pipeline::Pipeline(const Comm& comm, const ArrayProblem& given,
                                          const ArrayOptions& wanted)
     : everybody(comm.duplicate()), options(wanted), kernel_name(wanted.kernel) {
-  require_agreement(comm, given, wanted, sizeof(Real));
+  require_same(comm, "ArrayTransform", common_arguments(given, wanted, sizeof(Real)));
   constexpr int most_threads = 4096;
   require_all(comm.raw(), wanted.threads >= 1 && wanted.threads <= most_threads,
               fmt::format("threads {}: must be 1 to {}", wanted.threads, most_threads));
@@ -221,8 +219,9 @@ Exchange& ArrayTransform<Real>::Pipeline::exchange_of(Direction direction, std::
 }
 
 template <class Real>
-void ArrayTransform<Real>::Pipeline::run(Direction direction, const void* input, void* output) {
-  if (cube_) return run_cube(direction, input, output);
+void ArrayTransform<Real>::Pipeline::run(Direction direction, const void* input, void* output,
+                                         double backward_scale) {
+  if (cube_) return run_cube(direction, input, output, backward_scale);
   make_room(direction);
   const auto where = places(direction);
   const auto bytes = [&] {
@@ -236,16 +235,20 @@ void ArrayTransform<Real>::Pipeline::run(Direction direction, const void* input,
   }
   for (std::size_t turn = 0; turn < where.size(); ++turn) {
     void* to = where[turn] == 0 ? output : work_[static_cast<std::size_t>(where[turn] - 1)].data();
-    run_step(direction, index(direction, turn), input, to);
+    // The pass that reads or writes the modes, which is never an exchange.
+    const bool at_modes = index(direction, turn) + 1 == where.size();
+    const double scale = direction == Direction::forward ? plan.problem.scale : backward_scale;
+    run_step(direction, index(direction, turn), input, to, at_modes ? static_cast<Real>(scale) : 1);
     input = to;
   }
 }
 
 template <class Real>
 void ArrayTransform<Real>::Pipeline::run_step(Direction direction, std::size_t which,
-                                              const void* input, void* output) {
+                                              const void* input, void* output, Real scale) {
   if (steps_[which].pass) {
-    return run_pass(direction, which, static_cast<const Real*>(input), static_cast<Real*>(output));
+    return run_pass(direction, which, static_cast<const Real*>(input), static_cast<Real*>(output),
+                    scale);
   }
   const void* const sources[] = {input};
   void* const destinations[] = {output};
@@ -254,10 +257,8 @@ void ArrayTransform<Real>::Pipeline::run_step(Direction direction, std::size_t w
 
 template <class Real>
 void ArrayTransform<Real>::Pipeline::run_pass(Direction direction, std::size_t which,
-                                              const Real* input, Real* output) {
+                                              const Real* input, Real* output, Real scale) {
   const auto& pass = *steps_[which].pass;
-  const bool last = which + 1 == steps_.size();  // which is a pass always
-  const auto scale = last ? static_cast<Real>(plan.problem.scale) : Real(1);
   const auto count = pass.num_panels();
 #pragma omp parallel for num_threads(options.threads) schedule(static) if (options.threads > 1)
   for (std::ptrdiff_t panel = 0; panel < count; ++panel) {
@@ -265,14 +266,15 @@ void ArrayTransform<Real>::Pipeline::run_pass(Direction direction, std::size_t w
     if (direction == Direction::forward) {
       pass.forward(panel, input, output, scale, space);
     } else {
-      pass.backward(panel, input, output, space);
+      pass.backward(panel, input, output, scale, space);
     }
   }
 }
 
 template <class Real>
-void ArrayTransform<Real>::Pipeline::run_cube(Direction direction, const void* input,
-                                              void* output) {
+void ArrayTransform<Real>::Pipeline::run_cube(Direction direction, const void* input, void* output,
+                                              double backward_scale) {
+  Transform<Real>::Engine::of(*cube_).stages.backward_scale = static_cast<Real>(backward_scale);
   const bool forward = direction == Direction::forward;
   if (input == output) {  // complex items: both sides are arrays of these
     const auto bytes =
@@ -325,7 +327,7 @@ std::string ArrayTransform<Real>::Pipeline::describe() const {
   const auto& problem = plan.problem;
   auto text = fmt::format("{} array of {} items, axes {}, {} ranks, kernel {}, {} thread(s): ",
                           problem.complex_field ? "complex" : "real",
-                          fmt::join(problem.extents, " x "), fft::describe(problem.axes),
+                          fmt::join(problem.extents, " x "), describe_axes(problem.axes),
                           fmt::join(problem.grid, " x "), kernel_name, options.threads);
   if (cube_) return text + cube_->describe();
   for (std::size_t which = 0; which < steps_.size(); ++which) {

@@ -8,10 +8,15 @@
 #include <vector>
 
 #include "array_pass.hpp"
+#include "core/same_on_all.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
 
 namespace tailrace::fft {
+
+/// What all ranks give alike for a transform; `threads` may differ.
+std::vector<CommonArgument> common_arguments(const ArrayProblem& problem,
+                                             const ArrayOptions& options, std::size_t real_bytes);
 
 /// Runs the steps of an `ArrayPlan`: passes by kernels, exchanges by `Exchange`.
 template <class Real>
@@ -19,7 +24,8 @@ class ArrayTransform<Real>::Pipeline {
  public:
   Pipeline(const Comm& comm, const ArrayProblem& given, const ArrayOptions& wanted);
 
-  void run(Direction direction, const void* input, void* output);
+  /// Backward multiplies its result by `backward_scale`.
+  void run(Direction direction, const void* input, void* output, double backward_scale = 1);
   std::string describe() const;
   std::ptrdiff_t buffer_bytes() const;
   /// Throws if all ranks refuse the call; see `refuse_call`.
@@ -49,10 +55,12 @@ class ArrayTransform<Real>::Pipeline {
   std::size_t index(Direction direction, std::size_t turn) const {
     return direction == Direction::forward ? turn : steps_.size() - 1 - turn;
   }
-  void run_step(Direction direction, std::size_t which, const void* input, void* output);
-  void run_pass(Direction direction, std::size_t which, const Real* input, Real* output);
+  void run_step(Direction direction, std::size_t which, const void* input, void* output,
+                Real scale);
+  void run_pass(Direction direction, std::size_t which, const Real* input, Real* output,
+                Real scale);
   Exchange& exchange_of(Direction direction, std::size_t which);
-  void run_cube(Direction direction, const void* input, void* output);
+  void run_cube(Direction direction, const void* input, void* output, double backward_scale);
 
   std::vector<Step> steps_;
   std::array<Buffer, 2> work_;

@@ -86,6 +86,7 @@ class Stages {
 
   const Geometry& g;
   StageStores stores;
+  Real backward_scale = 1;  ///< factor of what a backward transform gives
 
   std::ptrdiff_t kx_groups(int ry) const {
     return num_groups(g.kx_of[static_cast<std::size_t>(ry)].count, w);
@@ -270,8 +271,8 @@ class Stages {
         fetch(1);
         load_interleaved<Real>(line + 2 * l * steps.kz, count, re, im);
         Real* to = panel + g.z.row[static_cast<std::size_t>(l)] * u;
-        store(to, re);
-        store(to + w, im);
+        store(to, re * backward_scale);
+        store(to + w, im * backward_scale);
       }
     });
     zero_dropped(g.z, panel);

@@ -148,6 +148,50 @@ static void test_order_and_scale(const tailrace_comm* comm) {
   free(modes);
 }
 
+/* The same without an object: `modes` are the transform of `u`. */
+static void test_calls(const tailrace_comm* comm, tailrace_array_transform_options* options,
+                       const double* u, int64_t num_items, const double complex* modes,
+                       int64_t num_modes) {
+  const int64_t extents[3] = {2, 9, 8};
+  tailrace_layout *points = NULL, *waves = NULL;
+  OK(tailrace_fft_physical_layout(comm, 3, extents, options, &points));
+  OK(tailrace_fft_spectral_layout(comm, 3, extents, options, &waves));
+  int64_t num_points = -1, num_waves = -1;
+  OK(tailrace_layout_num_items(points, this_rank, &num_points));
+  OK(tailrace_layout_num_items(waves, this_rank, &num_waves));
+  CHECK(num_points == num_items && num_waves == num_modes);
+  OK(tailrace_layout_destroy(&points));
+  OK(tailrace_layout_destroy(&waves));
+  double complex* found = malloc(sizeof(double complex) * (size_t)(num_modes + 1));
+  double* again = malloc(sizeof(double) * (size_t)(num_items + 1));
+  for (int run = 0; run < 2; ++run) {
+    memset(found, 0, sizeof(double complex) * (size_t)(num_modes + 1));
+    OK(tailrace_fft_transform(comm, 3, extents, options, u, num_items, found, num_modes));
+    for (int64_t i = 0; i < num_modes; ++i) CHECK(cabs(found[i] - modes[i]) < 1e-13);
+    OK(tailrace_fft_inverse(comm, 3, extents, options, found, num_modes, again, num_items));
+    for (int64_t i = 0; i < num_items; ++i) CHECK(fabs(again[i] - u[i]) < 1e-12);
+    const int64_t wrong = this_rank == 0 ? num_items + 1 : num_items;
+    REFUSED(tailrace_fft_transform(comm, 3, extents, options, u, wrong, found, num_modes),
+            TAILRACE_INVALID_INPUT, "this rank has");
+  }
+  /* Modes of a real field without Fourier axes are real. */
+  const int kind = options->kinds[1];
+  options->kinds[1] = TAILRACE_DST2;
+  OK(tailrace_fft_physical_layout(comm, 3, extents, options, &points));
+  OK(tailrace_fft_spectral_layout(comm, 3, extents, options, &waves));
+  OK(tailrace_layout_num_items(points, this_rank, &num_points));
+  OK(tailrace_layout_num_items(waves, this_rank, &num_waves));
+  CHECK(num_points == num_items && num_waves == num_points);
+  OK(tailrace_fft_transform(comm, 3, extents, options, u, num_items, again, num_items));
+  OK(tailrace_fft_inverse(comm, 3, extents, options, again, num_items, again, num_items));
+  for (int64_t i = 0; i < num_items; ++i) CHECK(fabs(again[i] - u[i]) < 1e-12);
+  options->kinds[1] = kind;
+  OK(tailrace_layout_destroy(&points));
+  OK(tailrace_layout_destroy(&waves));
+  free(found);
+  free(again);
+}
+
 /* A channel: a wave along x, a mode of the cosine transform across, a batch of two. */
 static void test_arrays(const tailrace_comm* comm) {
   tailrace_array_transform_options options = tailrace_array_transform_defaults();
@@ -206,6 +250,7 @@ static void test_arrays(const tailrace_comm* comm) {
   REFUSED(tailrace_array_transform_forward(transform, u, num_items + 1, modes, num_modes),
           TAILRACE_INVALID_INPUT, "this rank has");
   OK(tailrace_array_transform_destroy(&transform));
+  test_calls(comm, &options, u, num_items, modes, num_modes);
   OK(tailrace_layout_destroy(&points));
   OK(tailrace_layout_destroy(&waves));
   options.axes[1] = 1;

@@ -74,6 +74,15 @@ GOOD = {
     "tailrace_array_transform_backward.modes": "a_spectrum",
     "tailrace_array_transform_backward.num_items": "num_array_items",
     "tailrace_array_transform_backward.num_modes": "num_array_modes",
+    **{
+        f"tailrace_fft_{call}.{argument}": value
+        for call in ("transform", "inverse", "physical_layout", "spectral_layout")
+        for argument, value in (
+            ("options", "&good_array_transform_options"), ("field", "a_cube"),
+            ("modes", "a_spectrum"), ("num_items", "num_array_items"),
+            ("num_modes", "num_array_modes"),
+        )
+    },
     "tailrace_file_part_runs.num_bytes": "run_bytes", "tailrace_file_part_boxes.memory": "NULL",
     "tailrace_file_write.data": "source", "tailrace_node_array_create.num_bytes": "64",
     "tailrace_file_part_boxes.offset": "0", "tailrace_memory_strided.offsets": "offsets",
@@ -116,7 +125,7 @@ MEMBERS = {
 NEGATIVE = {"const int64_t*": "negative", "const int*": "negative_ints"}
 # Calls that agree on their arguments: also with one of the last rank's wrong.
 AGREED = {
-    "tailrace_array_transform_create",
+    "tailrace_array_transform_create", "tailrace_fft_transform", "tailrace_fft_inverse",
     "tailrace_comm_split", "tailrace_comm_process_grid", "tailrace_node_array_create",
     "tailrace_exchange_create", "tailrace_transform_create", "tailrace_file_open",
     "tailrace_file_write", "tailrace_file_read", "tailrace_input_open", "tailrace_input_read",
@@ -164,6 +173,8 @@ ALLOWED = (
     r".*trace_record\.(start_s|end_s): -1",
     r".*\.(cutoff|wait_limit_s|watchdog_s): -1",
     r".*transform_options\.scale: -1",
+    # No part of a layout.
+    r"tailrace_fft_\w+_layout\.array_transform_options\.(threads|kernel|method): .*",
     # The axis before.
     r".*array_transform_options\.swap_with: -1",
     # Large, and not more than is there: shares of ranks, buffers no larger than the file, limits.

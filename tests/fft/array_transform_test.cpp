@@ -580,5 +580,212 @@ TEST(ArrayTransform, ArraysOfAnotherSizeOrTypeAreRefused) {
   transform.forward(std::span<const double>(field), std::span(modes));
 }
 
+/// A communicator of the user, which keeps plans.
+class UserComm {
+ public:
+  UserComm() { check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &raw_)); }
+  ~UserComm() { MPI_Comm_free(&raw_); }
+  UserComm(const UserComm&) = delete;
+  UserComm& operator=(const UserComm&) = delete;
+  MPI_Comm raw() const { return raw_; }
+  int rank() const { return Comm(raw_).rank(); }
+  int num_ranks() const { return Comm(raw_).num_ranks(); }
+  bool is_last() const { return rank() + 1 == num_ranks(); }
+
+ private:
+  MPI_Comm raw_ = MPI_COMM_NULL;
+};
+
+template <class Real, class Field, class Modes>
+std::string check_call(const UserComm& comm, const ArrayProblem& given, const ArrayOptions& options,
+                       std::uint64_t seed, bool in_place) {
+  constexpr double allowed = 40;
+  auto problem = given;
+  problem.complex_field = !std::is_floating_point_v<Field>;
+  const auto points = physical_layout(problem, comm.num_ranks());
+  const auto waves = spectral_layout(problem, comm.num_ranks());
+  if (problem.axes.empty()) {
+    for (int axis = 0; axis < std::ssize(problem.extents); ++axis) {
+      problem.axes.push_back({.axis = axis});
+    }
+  }
+  const auto box = points.box(comm.rank()), spectral_box = waves.box(comm.rank());
+  const auto field = random_whole(problem.extents, problem.complex_field, seed);
+  auto modes = reference_forward(field, problem);
+  for (auto& mode : modes.items) mode *= static_cast<long double>(problem.scale);
+  const auto u = part_of_whole<Field>(field, box);
+  std::vector<Modes> u_hat(static_cast<std::size_t>(waves.num_items(comm.rank())));
+  auto random_modes = random_whole(modes.extents, !std::is_floating_point_v<Modes>, seed + 1);
+  auto wanted = reference_backward(random_modes, problem);
+  for (auto& item : wanted.items) {
+    for (const auto& one : problem.axes) {
+      item /= static_cast<long double>(
+          size_of(one.kind, problem.extents[static_cast<std::size_t>(one.axis)]));
+    }
+    item /= static_cast<long double>(problem.scale);
+  }
+  const auto v_hat = part_of_whole<Modes>(random_modes, spectral_box);
+  std::vector<Field> v(u.size());
+  for (int run = 0; run < 2; ++run) {
+    if (in_place && std::is_same_v<Field, Modes> && u.size() == u_hat.size()) {
+      if constexpr (std::is_same_v<Field, Modes>) {
+        u_hat = u;
+        transform(comm.raw(), given, u_hat, u_hat, options);
+        v = v_hat;
+        inverse(comm.raw(), given, v, v, options);
+      }
+    } else {
+      transform(comm.raw(), given, u, u_hat, options);
+      inverse(comm.raw(), given, std::span(v_hat), std::span(v), options);
+    }
+    const auto error = error_of<Modes, Real>(u_hat, modes, spectral_box);
+    if (!(error < allowed)) return fmt::format("transform is off by {} units", error);
+    const auto back = error_of<Field, Real>(v, wanted, box);
+    if (!(back < allowed)) return fmt::format("inverse is off by {} units", back);
+  }
+  return "";
+}
+
+std::string solve_call(const UserComm& comm, std::uint64_t seed) {
+  Dice dice(seed);
+  const auto problem = draw_problem(dice, comm.num_ranks());
+  ArrayOptions options;
+  options.method = dice.chance(70) ? "auto" : "alltoallv";
+  options.threads = dice.chance(20) ? 2 : 1;
+  const bool single = dice.chance(30), in_place = dice.chance(40);
+  bool real_modes = !problem.complex_field;
+  for (const auto& one : problem.axes) real_modes &= one.kind != AxisKind::fourier;
+  const auto run = [&]<class Real>(Real) {
+    using Complex = std::complex<Real>;
+    if (problem.complex_field) {
+      return check_call<Real, Complex, Complex>(comm, problem, options, seed, in_place);
+    }
+    return real_modes ? check_call<Real, Real, Real>(comm, problem, options, seed, in_place)
+                      : check_call<Real, Real, Complex>(comm, problem, options, seed, in_place);
+  };
+  try {
+    const auto wrong = single ? run(1.0F) : run(1.0);
+    return wrong.empty() ? "" : wrong + " in " + describe(problem, options);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (what.find("needs one that is whole") != std::string::npos) return "";
+    return what + " in " + describe(problem, options);
+  }
+}
+
+TEST(TransformCall, RandomOnesArePlainSums) {
+  const UserComm comm;
+  RandomProblems(Comm(comm.raw()), 40).run([&](std::uint64_t seed) {
+    return solve_call(comm, seed);
+  });
+}
+
+// The pipeline of `Transform` scales its way back, too.
+TEST(TransformCall, ACube) {
+  const UserComm comm;
+  const ArrayProblem problem{.extents = {9, 8, 10}, .scale = 0.25};
+  using Complex = std::complex<double>;
+  EXPECT_EQ((check_call<double, double, Complex>(comm, problem, {}, 3, false)), "");
+  EXPECT_EQ((check_call<double, Complex, Complex>(comm, problem, {}, 3, true)), "");
+}
+
+template <class Field>
+void transform_zeros(const UserComm& comm, const ArrayProblem& problem, int threads = 1) {
+  auto own = problem;
+  own.complex_field = !std::is_floating_point_v<Field>;
+  const auto items = [&](const Layout& layout) {
+    return static_cast<std::size_t>(layout.num_items(comm.rank()));
+  };
+  const std::vector<Field> u(items(physical_layout(own, comm.num_ranks())));
+  std::vector<std::complex<double>> u_hat(items(spectral_layout(own, comm.num_ranks())));
+  transform(comm.raw(), problem, u, u_hat, {.method = "alltoallv", .threads = threads});
+}
+
+TEST(TransformCall, PlansAreKeptAndFreedWithTheCommunicator) {
+  const auto before = tailrace::detail::count_handles(0);
+  {
+    const UserComm comm;
+    std::vector<std::ptrdiff_t> handles;
+    for (int n = 0; n < 3 * max_kept_plans; ++n) {
+      transform_zeros<double>(comm, {.extents = {6 + n, 5}});
+      handles.push_back(tailrace::detail::count_handles(0));
+      transform_zeros<double>(comm, {.extents = {6 + n, 5}});
+      EXPECT_EQ(tailrace::detail::count_handles(0), handles.back()) << "a plan was made again";
+    }
+    EXPECT_GT(handles[1], handles[0]) << "a plan was not kept";
+    EXPECT_EQ(handles[max_kept_plans - 1], handles.back()) << "plans beyond the bound are kept";
+    // The oldest that is kept is used, so the next oldest is freed.
+    const int oldest = 2 * max_kept_plans;
+    transform_zeros<double>(comm, {.extents = {6 + oldest, 5}});
+    transform_zeros<double>(comm, {.extents = {5, 5}});
+    EXPECT_EQ(tailrace::detail::count_handles(0), handles.back());
+    // Other types and threads are other plans, and replace those of other threads.
+    transform_zeros<std::complex<double>>(comm, {.extents = {5, 5}});
+    transform_zeros<double>(comm, {.extents = {5, 5}}, comm.is_last() ? 2 : 1);
+    transform_zeros<double>(comm, {.extents = {5, 5}}, 1);
+    EXPECT_EQ(tailrace::detail::count_handles(0), handles.back());
+  }
+  EXPECT_EQ(tailrace::detail::count_handles(0), before);
+}
+
+template <class Action>
+std::string message_of(Action&& action) {
+  try {
+    action();
+    return "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::invalid_input);
+    return error.what();
+  }
+}
+
+// What is wrong on one rank alone fails on all, and the next call is right.
+TEST(TransformCall, RanksFailTogether) {
+  const UserComm comm;
+  const ArrayProblem problem{.extents = {8, 6}};
+  const auto size = [&](const Layout& layout) {
+    return static_cast<std::size_t>(layout.num_items(comm.rank()));
+  };
+  const std::vector<double> u(size(physical_layout(problem, comm.num_ranks())), 1.0);
+  std::vector<std::complex<double>> u_hat(size(spectral_layout(problem, comm.num_ranks())));
+  std::vector<double> v(u.size());
+  const bool alone = comm.num_ranks() == 1;
+  const auto expect = [&](std::string_view part, auto&& action) {
+    const auto text = message_of(action);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+    transform(comm.raw(), problem, u, u_hat);
+    inverse(comm.raw(), problem, u_hat, v);
+    for (const auto item : v) EXPECT_NEAR(item, 1, 1e-14);
+  };
+  for (int turn = 0; turn < 2; ++turn) {  // before there is a plan, and with one
+    expect("this rank has", [&] {
+      const std::vector<double> more(u.size() + 1);
+      transform(comm.raw(), problem, comm.is_last() ? more : u, u_hat);
+    });
+    expect(alone ? "accepted" : "extents must be the same", [&] {
+      auto other = problem;
+      if (comm.is_last()) other.extents = {6, 8};
+      std::vector<std::complex<double>> room(u_hat.size() + (alone ? 2 : 0));
+      std::span<std::complex<double>> modes(room);
+      if (alone) modes = modes.first(size(spectral_layout(other, 1)));
+      transform(comm.raw(), other, u, modes);
+    });
+    expect(alone ? "accepted" : "call must be the same", [&] {
+      if (comm.is_last()) {
+        inverse(comm.raw(), problem, u_hat, v);
+      } else {
+        transform(comm.raw(), problem, u, u_hat);
+      }
+    });
+    expect("extent 0 of axis 1", [&] { transform(comm.raw(), {.extents = {8, 0}}, u, u_hat); });
+    expect("`none` is unknown",
+           [&] { transform(comm.raw(), problem, u, u_hat, {.kernel = "none"}); });
+    expect("real modes are given, they are complex", [&] { transform(comm.raw(), problem, u, v); });
+    expect("threads 0",
+           [&] { transform(comm.raw(), problem, u, u_hat, {.threads = comm.is_last() ? 0 : 1}); });
+  }
+  EXPECT_THROW(physical_layout({.extents = {}}, 1), Error);
+}
+
 }  // namespace
 }  // namespace tailrace::fft

@@ -366,6 +366,40 @@ contains
     call test_arrays(comm)
   end subroutine
 
+  !> The same without an object: `modes` are the transform of `u`.
+  subroutine test_calls(comm, u, modes)
+    type(tailrace_comm), intent(in) :: comm
+    real(real64), intent(in) :: u(:, :, :)
+    complex(real64), intent(in) :: modes(:, :, :)
+    type(tailrace_layout) :: points, waves
+    real(real64), allocatable :: v(:, :, :)
+    complex(real64), allocatable :: found(:, :, :)
+    integer :: start(3), counts(3), run, stat
+    character(len=200) :: errmsg
+    call tailrace_fft_layouts(comm, [8, 9, 6], points, waves, axes=[1, 2], &
+                              kinds=[tailrace_fourier, tailrace_dct2])
+    call points%box(this_rank, start, counts)
+    call check(all(counts == shape(u)), "points of a call")
+    call waves%box(this_rank, start, counts)
+    call check(all(counts == shape(modes)), "modes of a call")
+    allocate (v, mold=u)
+    allocate (found, mold=modes)
+    do run = 1, 2
+      found = 0
+      v = 0
+      call tailrace_fft_transform(comm, [8, 9, 6], u, found, axes=[1, 2], &
+                                  kinds=[tailrace_fourier, tailrace_dct2], scale=1/144.0_real64)
+      call check(all(abs(found - modes) < 1e-13_real64), "a transform without an object")
+      call tailrace_fft_inverse(comm, [8, 9, 6], found, v, axes=[1, 2], &
+                                kinds=[tailrace_fourier, tailrace_dct2], scale=1/144.0_real64)
+      call check(all(abs(v - u) < 1e-12_real64), "and its inverse")
+    end do
+    call tailrace_fft_transform(comm, [8, 9, 6], u, v, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "belongs to the field")
+    call tailrace_fft_transform(comm, [8, 9, 6], u, found, kept=[1], stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "num_axes")
+  end subroutine
+
   !> A channel u(x, y, batch): a wave along x, a mode of the cosine transform across.
   subroutine test_arrays(comm)
     type(tailrace_comm), intent(in) :: comm
@@ -411,6 +445,7 @@ contains
     call transform%backward(modes, v)
     call check(all(abs(v - u) < 1e-12_real64), "and back to the channel")
     call check(index(transform%describe(), "dct2") > 0, "describe an array")
+    call test_calls(comm, u, modes)
     call transform%forward(real(u, real32), modes, stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "types")
     call transform%create(comm, [8, 9, 6], axes=[1, 2], kinds=[tailrace_dct1], stat=stat, &

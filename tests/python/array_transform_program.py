@@ -73,6 +73,78 @@ def solve(seed: int) -> None:
         assert transform.forward(same, same) is same
         assert np.array_equal(same, modes), text
     transform.close()
+    solve_call(random, whole, given, kinds, expected, text)
+
+
+def solve_call(random: Any, whole: Any, axes: Any, kinds: Any, expected: Any, text: str) -> None:
+    """The same without an object, on rows of the array."""
+    u = np.ascontiguousarray(np.array_split(whole, COMM.size)[COMM.rank])
+    words: dict[str, Any] = {"axes": axes, "kinds": kinds}
+    comm = [None, COMM][random.integers(2)]
+    try:
+        modes = tailrace.fft.transform(u, comm, **words)
+    except tailrace.InvalidInput as error:  # no axis could take the ranks of the first
+        assert COMM.size > 1, f"{text}: {error}"
+        assert "needs one that is whole" in str(error), f"{text}: {error}"
+        return
+    assert modes.dtype == expected.dtype, text
+    tolerance = (2e-5 if u.dtype.char in "fF" else 3e-14) * float(np.abs(expected).max())
+    pieces = COMM.allgather(modes)
+    # Ranks divide one axis of the modes.
+    axis = next((a for a, n in enumerate(pieces[0].shape) if n != expected.shape[a]), 0)
+    found = np.concatenate([p for p in pieces if p.size > 0], axis=axis)
+    assert np.abs(found - expected).max() <= tolerance, text
+    if COMM.size > 1 or whole.dtype.kind == "c" or random.random() < 0.5:
+        words.update(shape=whole.shape, dtype=whole.dtype)
+    elif "fourier" in kinds:
+        half = next(a for a, k in zip(axes[::-1], kinds[::-1], strict=True) if k == "fourier")
+        if whole.shape[half] % 2:
+            words.update(out=np.empty_like(whole))
+    again = tailrace.fft.inverse(modes, comm, **words)
+    assert again.dtype == u.dtype, text
+    assert np.allclose(again, u, atol=1e-4 if u.dtype.char in "fF" else 1e-12), text
+
+
+def check_calls() -> None:
+    """By default as numpy.fft; wrong arguments of one rank are refused on all."""
+    whole = np.random.default_rng(1).random((12, 9, 10))
+    u = np.ascontiguousarray(np.array_split(whole, COMM.size)[COMM.rank])
+    columns = np.array_split(np.fft.rfftn(whole), COMM.size, axis=1)[COMM.rank]
+    modes = tailrace.fft.transform(u)
+    assert np.allclose(modes, columns, rtol=0, atol=1e-11)
+    assert np.allclose(tailrace.fft.inverse(modes, shape=whole.shape), u)
+    kept = np.empty_like(modes)
+    assert tailrace.fft.transform(u, COMM, kept, scale=0.5) is kept
+    assert np.allclose(kept, 0.5 * modes)
+    assert np.allclose(tailrace.fft.inverse(kept, COMM, shape=whole.shape, scale=0.5), u)
+    last = COMM.rank == COMM.size - 1
+    for field, words in (
+        (u[:, ::2] if last else u, {}),
+        (u, {"shape": (12, 9, 11) if last else (12, 9, 10)}),
+        (u, {"shape": (12, 9) if last else None}),
+        (u.astype("float32") if last else u, {"out": np.empty_like(modes)}),
+        (u, {"out": np.empty(3) if last else None}),
+        (u.astype("int32") if last else u, {}),
+        (u, {"kinds": "dct9" if last else "dct2"}),
+        (u, {"threads": 0 if last else 1}),
+    ):
+        try:
+            tailrace.fft.transform(field, **words)
+        except tailrace.InvalidInput:
+            assert np.allclose(tailrace.fft.transform(u), modes)
+            continue
+        raise AssertionError(f"{field.shape} {words} was not refused")
+    if COMM.size > 1:
+        try:
+            tailrace.fft.inverse(modes)
+        except tailrace.InvalidInput as error:
+            assert "shape of the whole field" in str(error), error
+        else:
+            raise AssertionError("the shape of the field was guessed")
+    own = COMM.Dup()
+    for n in range(20):
+        tailrace.fft.transform(np.ones((COMM.size, n + 2)), own, axes=[1])
+    own.Free()
 
 
 def main() -> None:
@@ -88,6 +160,7 @@ def main() -> None:
         except tailrace.InvalidInput:
             continue
         raise AssertionError(f"{words} was not refused")
+    check_calls()
 
 
 main()

@@ -46,6 +46,12 @@ allow(r"(Transform.*|fft.Transform)\.cutoff", "negative numbers")
 allow(r"(Array)?Transform.*\.scale", "a negative number", "a fraction", "the largest int",
       "a number of .*")  # fmt: skip
 allow(r"ArrayTransform.*\.(axes|kinds|kept|swap_with)", "None")
+allow(r"(ArrayTransform.*|transform|inverse)\.swap_with", "negative numbers")  # -1 chooses
+allow(r"fft.ArrayTransform\.shape", "bytes")  # which are numbers
+allow(r"(transform|inverse)\.(shape|axes|kinds|kept|swap_with|comm)", "None")
+allow(r"(transform|inverse)\.(field|modes)", "a read-only array")
+allow(r"(transform|inverse)\.scale", "a negative number", "a fraction", "the largest int",
+      "a number of .*")  # fmt: skip
 allow(r"Box\.start", "negative numbers")
 allow(r".*\.(extents|grid|start|halo)", "huge numbers", "bytes")  # plain data; bytes are numbers
 allow(r"Memory\..*\.(boxes|halo)", "no .*")
@@ -124,6 +130,20 @@ def makers() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
         }  # fmt: skip
     yield "fft.ArrayTransform", tailrace.fft.ArrayTransform, {
         "comm": COMM, "shape": SHAPE, "dtype": "float64",
+    }  # fmt: skip
+    rows = slabs(0).shape(COMM.rank)
+    call = {
+        "comm": COMM, "shape": SHAPE, "axes": (0, 1, 2), "kinds": ["fourier", "dct2", "dst1"],
+        "kept": (2, 3, 2), "swap_with": (1, 2, 0), "grid": (COMM.size, 1, 1), "scale": 0.5,
+        "kernel": "auto", "method": "alltoallv", "threads": 1,
+    }  # fmt: skip
+    kept = tailrace.fft.ArrayTransform(COMM, SHAPE, kept=(2, 3, 2), grid=(COMM.size, 1, 1),
+                                       kinds=call["kinds"], swap_with=(1, 2, 0))  # fmt: skip
+    modes = np.zeros(kept.spectral_shape, "complex128")
+    kept.close()
+    yield "transform", tailrace.fft.transform, {"field": np.ones(rows), "out": modes, **call}
+    yield "inverse", tailrace.fft.inverse, {
+        "modes": modes, "out": np.ones(rows), "dtype": "float64", **call,
     }  # fmt: skip
     yield "Output", tailrace.Output, {
         "comm": COMM, "servers": "hidden", **WHO_WRITES, **WHAT_IS_WRITTEN,

@@ -119,7 +119,7 @@ def of_cpp(header: Path) -> set[str]:
             is_class = found[1] != "namespace"
             # An inline namespace that a macro names is no part of the name.
             name = "" if found[2].isupper() else found[2]
-            public = found[1] != "class" and name != "detail"
+            public = found[1] != "class" and not name.endswith("detail")
             scopes.append(Scope(name, public, is_class))
         elif end == ":":
             scopes[-1].public = statement.strip() == "public"

@@ -84,6 +84,26 @@ int tailrace_array_transform_kernel(const tailrace_array_transform* transform, c
 int tailrace_array_transform_buffer_bytes(const tailrace_array_transform* transform,
                                           int64_t* num_bytes);
 
+/* Transforms `field` to `modes` without an object: all arguments as above, `options` NULL: the
+   defaults. `comm` keeps the plans of its last 8 problems until it is destroyed, so the first call
+   with a problem takes as long as creating a transform. Fails on all ranks alike. Collective,
+   blocking. */
+int tailrace_fft_transform(const tailrace_comm* comm, int num_dims, const int64_t* extents,
+                           const tailrace_array_transform_options* options, const void* field,
+                           int64_t num_items, void* modes, int64_t num_modes);
+/* The inverse, with the same `extents` and `options`: gives the field of `tailrace_fft_transform`
+   again if all modes are kept. Collective, blocking. */
+int tailrace_fft_inverse(const tailrace_comm* comm, int num_dims, const int64_t* extents,
+                         const tailrace_array_transform_options* options, const void* modes,
+                         int64_t num_modes, void* field, int64_t num_items);
+/* Layouts (new handles) of the points and of the modes of both. Local. */
+int tailrace_fft_physical_layout(const tailrace_comm* comm, int num_dims, const int64_t* extents,
+                                 const tailrace_array_transform_options* options,
+                                 tailrace_layout** layout);
+int tailrace_fft_spectral_layout(const tailrace_comm* comm, int num_dims, const int64_t* extents,
+                                 const tailrace_array_transform_options* options,
+                                 tailrace_layout** layout);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,10 +4,13 @@
 #include <complex>
 #include <cstddef>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <mpi.h>
 
 #include "tailrace/box.hpp"
 #include "tailrace/comm.hpp"
@@ -32,6 +35,8 @@ struct TransformedAxis {
   /// If ranks divide this axis when its turn comes, the axis that they divide after that; -1: the
   /// axis that was transformed last.
   int swap_with = -1;
+
+  bool operator==(const TransformedAxis&) const = default;
 };
 
 /// Definition of a parallel transform of some axes of an array with 1 to `max_dims` axes. Axes that
@@ -41,12 +46,14 @@ struct ArrayProblem {
   /// Axes in the order of scipy.fft: forward transforms the last of them first, backward the first.
   /// A real field becomes complex at its first Fourier axis, which then has n / 2 + 1 modes. Empty:
   /// all axes, `fourier`.
-  std::vector<TransformedAxis> axes;
+  std::vector<TransformedAxis> axes = {};
   bool complex_field = false;  ///< items of the field; modes are real if nothing is complex
   /// Ranks along each axis of the field (row-major, as in `blocks`), 0: choose; empty: choose all.
   /// One axis divided is a slab distribution, two are pencils.
-  std::vector<int> grid;
+  std::vector<int> grid = {};
   double scale = 1;  ///< factor of modes in forward; `normalization()` makes backward the inverse
+
+  bool operator==(const ArrayProblem&) const = default;
 };
 
 struct ArrayOptions {
@@ -112,5 +119,52 @@ class ArrayTransform {
 
 extern template class ArrayTransform<float>;
 extern template class ArrayTransform<double>;
+
+/// Layouts of the points and of the modes of `problem` on `num_ranks` ranks; see `ArrayTransform`.
+/// Throw `Errc::invalid_input` for a wrong problem. Local.
+Layout physical_layout(const ArrayProblem& problem, int num_ranks);
+Layout spectral_layout(const ArrayProblem& problem, int num_ranks);
+
+namespace array_detail {
+template <class Field, class Modes>
+void transform(MPI_Comm comm, const ArrayProblem& problem, std::span<const Field> field,
+               std::span<Modes> modes, const ArrayOptions& options);
+template <class Field, class Modes>
+void inverse(MPI_Comm comm, const ArrayProblem& problem, std::span<const Modes> modes,
+             std::span<Field> field, const ArrayOptions& options);
+}  // namespace array_detail
+
+/// Plans of `transform` and `inverse` that a communicator keeps; that of the problem which was not
+/// used for longest is freed first.
+inline constexpr int max_kept_plans = 8;
+
+/// Transforms `field` to `modes` without an object: `transform(MPI_COMM_WORLD, {.extents = {nz, ny,
+/// nx}}, u, u_hat)`. Arrays are vectors, arrays or spans of this rank's parts as `physical_layout`
+/// and `spectral_layout` give them; `complex_field` follows from the type of `field`.
+///
+/// `comm` keeps the plans of its last `max_kept_plans` problems, as an attribute, until it is freed
+/// or MPI_Finalize begins. So the first call with a problem takes as long as making an
+/// `ArrayTransform`, and later ones as `forward`, plus on several ranks one reduction of 32 bytes.
+///
+/// Throws `Errc::invalid_input` on all ranks if sizes or types are not those of a rank's parts, for
+/// wrong problems, and for arguments that differ between ranks (`threads` may). Called by one
+/// thread of a rank at a time; with MPI_THREAD_FUNNELED by the main thread. Collective, blocking.
+template <std::ranges::contiguous_range Field, std::ranges::contiguous_range Modes>
+void transform(MPI_Comm comm, const ArrayProblem& problem, const Field& field, Modes&& modes,
+               const ArrayOptions& options = {}) {
+  array_detail::transform(comm, problem,
+                          std::span<const std::ranges::range_value_t<Field>>(std::span(field)),
+                          std::span<std::ranges::range_value_t<Modes>>(modes), options);
+}
+
+/// The inverse of `transform`, with the plan of the same problem: inverse(transform(u)) is u if all
+/// modes are kept. Collective, blocking.
+template <std::ranges::contiguous_range Modes, std::ranges::contiguous_range Field>
+void inverse(MPI_Comm comm, const ArrayProblem& problem, const Modes& modes, Field&& field,
+             const ArrayOptions& options = {}) {
+  array_detail::inverse(comm, problem,
+                        std::span<const std::ranges::range_value_t<Modes>>(std::span(modes)),
+                        std::span<std::ranges::range_value_t<Field>>(field), options);
+}
 
 }  // namespace tailrace::fft
