@@ -85,7 +85,11 @@ Comm Comm::shared() const {
 }
 
 Comm Comm::duplicate() const {
-  Comm result(raw());
+  // Open MPI 4.1 ends a program whose MPI_Ialltoallw is over a Cartesian communicator, as its rows
+  // of types are those of neighbours there: messages go over one without a topology.
+  int topology = MPI_UNDEFINED;
+  check_mpi(MPI_Topo_test(raw(), &topology));
+  Comm result = topology == MPI_UNDEFINED ? Comm(raw()) : split(0, rank_);
   result.nodes_ = nodes_;
   return result;
 }

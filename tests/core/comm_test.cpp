@@ -60,6 +60,22 @@ TEST(Comm, DuplicatesHaveOneNodeThatIsFreedWithTheLast) {
   EXPECT_EQ(node.num_ranks(), second.num_ranks());
 }
 
+TEST(Comm, DuplicatesHaveNoTopology) {
+  MPI_Comm cart = MPI_COMM_NULL;
+  const int grid[] = {Comm(MPI_COMM_WORLD).num_ranks()}, periodic[] = {0};
+  MPI_Cart_create(MPI_COMM_WORLD, 1, grid, periodic, 0, &cart);
+  const Comm comm(cart);
+  const Comm duplicate = comm.duplicate();
+  int topology = MPI_UNDEFINED;
+  MPI_Topo_test(comm.raw(), &topology);
+  EXPECT_EQ(topology, MPI_CART);
+  MPI_Topo_test(duplicate.raw(), &topology);
+  EXPECT_EQ(topology, MPI_UNDEFINED);
+  EXPECT_EQ(duplicate.rank(), comm.rank());
+  EXPECT_EQ(duplicate.num_ranks(), comm.num_ranks());
+  MPI_Comm_free(&cart);
+}
+
 TEST(Comm, MovingKeepsOneOwner) {
   const auto before = detail::count_handles(0);
   {
