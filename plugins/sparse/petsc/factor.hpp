@@ -41,15 +41,15 @@ struct Factorisations {
   std::shared_ptr<Record> record;  ///< once there was one of ours
 
   bool ours_is_due() const {
-    const std::array both{record ? record->petsc_s : 0, record ? record->ours_s : 0};
+    const std::array both{record ? record->library_s : 0, record ? record->ours_s : 0};
     const bool lost =
         record && record->timed() && chooser::first_as_good(both, chooser::least_difference) == 0;
     return possible && (options().always || (number != 1 && !lost));
   }
-  void add_petsc(double time_s) {
+  void add_library(double time_s) {
     ++number;
     if (!record) return;
-    if (time_s < record->petsc_s) record->petsc_s = time_s;
+    if (time_s < record->library_s) record->library_s = time_s;
     if (!ours_is_due()) record->storage.clear();
   }
 };

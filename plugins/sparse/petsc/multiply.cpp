@@ -124,7 +124,7 @@ void convert(Multiplier& to, const View& view, PetscInt columns) {
       }
       to.full_rows = full_rows * view.block;
       to.record = new_record("MatMult");
-      to.record->petsc_s = to.turns.petsc_s();
+      to.record->library_s = to.turns.library_s();
       to.record->storage = make(to, view, columns, values);
       to.record->rows = to.rows();
       to.record->items = std::ssize(values);
@@ -166,7 +166,7 @@ PetscErrorCode is_ours(Mat a, Multiplier** found) {
   if (*found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
   auto& to = **found;
   PetscCall(follow_state(a, to));
-  if (!to.current && to.turns.ours_wins() && !to.turns.petsc_is_due()) {
+  if (!to.current && to.turns.ours_wins() && !to.turns.library_is_due()) {
     PetscCall(make_current(a, to));
   }
   PetscFunctionReturn(PetscErrorCode(0));
@@ -246,13 +246,13 @@ PetscErrorCode multiply_or(MultiplyCall petsc, Mat a, Vec x, Vec y) {
   const double start = cpu_s();
   if (!to->current) {
     PetscCall(petsc(a, x, y));
-    to->turns.add_petsc(cpu_s() - start);
+    to->turns.add_library(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(a, *to, false, x, y));
   ++to->record->ours;
   if (!to->turns.decided()) {
-    to->turns.add_ours(*to->record, cpu_s() - start);
+    to->turns.add_ours(*to->record, cpu_s() - start, options().always);
     if (!to->turns.ours_wins()) lose(*to);
   }
   PetscFunctionReturn(PetscErrorCode(0));
@@ -263,7 +263,7 @@ PetscErrorCode multiply_add_or(MultiplyAddCall petsc, Mat a, Vec x, Vec y, Vec z
   PetscFunctionBegin;
   PetscCall(is_ours(a, &to));
   if (to == nullptr || !to->current) {
-    if (to != nullptr && !to->turns.decided()) to->turns.add_petsc();
+    if (to != nullptr && !to->turns.decided()) to->turns.add_library();
     PetscCall(petsc(a, x, y, z));
     PetscFunctionReturn(PetscErrorCode(0));
   }
@@ -336,7 +336,7 @@ PetscErrorCode is_ours_transposed(Mat a, Multiplier** found, bool* ours) {
   if (*found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
   auto& to = **found;
   PetscCall(follow_state(a, to));
-  *ours = to.current && to.transposed_turns.ours_wins() && !to.transposed_turns.petsc_is_due();
+  *ours = to.current && to.transposed_turns.ours_wins() && !to.transposed_turns.library_is_due();
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -349,7 +349,7 @@ PetscErrorCode multiply_transposed(Mat a, Vec x, Vec y) {
   if (!ours) {
     PetscCall(petsc_transposed(a, x, y));
     if (to == nullptr) PetscFunctionReturn(PetscErrorCode(0));
-    to->transposed_turns.add_petsc(cpu_s() - start);
+    to->transposed_turns.add_library(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(a, *to, true, x, y));
@@ -360,11 +360,11 @@ PetscErrorCode multiply_transposed(Mat a, Vec x, Vec y) {
     record->rows = to->matrix->rows();
     record->items = to->matrix->num_items();
     record->storage = to->matrix->storage();
-    record->petsc_s = to->transposed_turns.petsc_s();
+    record->library_s = to->transposed_turns.library_s();
   }
   ++record->ours;
   if (!to->transposed_turns.decided()) {
-    to->transposed_turns.add_ours(*record, taken);
+    to->transposed_turns.add_ours(*record, taken, options().always);
     if (!to->transposed_turns.ours_wins()) record->storage.clear();
   }
   PetscFunctionReturn(PetscErrorCode(0));

@@ -2,10 +2,8 @@
 // What PETSc calls when it loads the plug-in, and the lines at its end.
 #include "plugin.hpp"
 
-#include <algorithm>
 #include <cstdio>
-#include <string_view>
-#include <vector>
+#include <string>
 
 #include "arrays.hpp"
 #include "chooser/tuning_is_off.hpp"
@@ -15,82 +13,24 @@ namespace tailrace::petsc {
 
 namespace {
 
-std::vector<std::shared_ptr<Record>>& records() {
-  static std::vector<std::shared_ptr<Record>> all;
-  return all;
-}
 Options& the_options() {
   static Options options;
   return options;
 }
 
-void print(const Record& record) {
-  std::fprintf(stderr, "tailrace:   %s, %td rows, %td items: ", record.operation, record.rows,
-               record.items);
-  if (record.storage.empty()) {
-    std::fprintf(stderr, "PETSc's own, as it is no slower (%.3f ms, ours %.3f ms)\n",
-                 1e3 * record.petsc_s, 1e3 * record.ours_s);
-    return;
-  }
-  if (record.ours == 0) {  // as MatMultAdd alone, in the part of other ranks
-    std::fprintf(stderr, "%s, not timed; inspection %.1f ms\n", record.storage.c_str(),
-                 1e3 * record.inspection_s);
-    return;
-  }
-  if (!record.timed()) {  // a factorisation that was needed once
-    std::fprintf(stderr, "%s; %.3f ms, %lld times\n", record.storage.c_str(), 1e3 * record.ours_s,
-                 static_cast<long long>(record.ours));
-    return;
-  }
-  std::fprintf(stderr, "%s; %.3f ms in place of %.3f ms, %lld times; inspection %.1f ms\n",
-               record.storage.c_str(), 1e3 * record.ours_s, 1e3 * record.petsc_s,
-               static_cast<long long>(record.ours), 1e3 * record.inspection_s);
-}
-
-/// Those that saved most come first, but before all others the best of each operation.
-void sort(std::vector<std::shared_ptr<Record>>& all) {
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a->saved_s() > b->saved_s(); });
-  auto sorted = all.begin();
-  for (auto at = all.begin(); at != all.end(); ++at) {
-    const auto same = [&](const auto& other) {
-      return std::string_view(other->operation) == (*at)->operation;
-    };
-    if (std::any_of(all.begin(), sorted, same)) continue;
-    std::rotate(sorted, at, at + 1);
-    ++sorted;
-  }
-}
-
 PetscErrorCode summarize() {
-  constexpr std::size_t most_lines = 6;
   PetscMPIInt rank = 0;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   const auto huge_pages = stop_huge_pages();  // PETSc may be started again, with other options
-  auto& all = records();
-  std::erase_if(all, [](const auto& record) { return record->rows == 0; });
-  if (rank == 0 && the_options().summary) {
-    double saved_s = 0;
-    std::size_t taken = 0;
-    for (const auto& record : all) {
-      saved_s += record->saved_s();
-      taken += record->storage.empty() ? 0 : 1;
-    }
-    sort(all);
+  const auto print_huge_pages = [&] {
+    if (huge_pages.taken + huge_pages.moved <= 0) return;
     std::fprintf(stderr,
-                 "tailrace: rank 0 saved about %.3g s: %zu of %zu operations that were looked at "
-                 "taken over\n",
-                 saved_s, taken, all.size());
-    if (huge_pages.taken + huge_pages.moved > 0) {
-      std::fprintf(stderr,
-                   "tailrace:   huge pages asked for %.0f MB of PETSc's new arrays, for %.0f MB of "
-                   "those read often\n",
-                   1e-6 * huge_pages.taken, 1e-6 * huge_pages.moved);
-    }
-    for (std::size_t i = 0; i < std::min(most_lines, all.size()); ++i) print(*all[i]);
-  }
-  all.clear();
+                 "tailrace:   huge pages asked for %.0f MB of PETSc's new arrays, for %.0f MB of "
+                 "those read often\n",
+                 1e-6 * huge_pages.taken, 1e-6 * huge_pages.moved);
+  };
+  sparse_plugins::finish_records("PETSc", rank == 0 && the_options().summary, print_huge_pages);
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -180,18 +120,6 @@ PetscErrorCode tell(const char* what, const std::string& why) {
 }
 
 }  // namespace
-
-double Record::saved_s() const {
-  if (storage.empty() || ours == 0 || !timed()) return 0;
-  return (petsc_s - ours_s) * static_cast<double>(ours) - inspection_s;
-}
-
-std::shared_ptr<Record> new_record(const char* operation) {
-  auto record = std::make_shared<Record>();
-  record->operation = operation;
-  records().push_back(record);
-  return record;
-}
 
 const Options& options() { return the_options(); }
 

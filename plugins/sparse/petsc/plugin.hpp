@@ -3,36 +3,20 @@
 
 // One PETSc operation that tailrace::sparse may take over for one matrix: PETSc does it first, and
 // is timed; then ours is made and timed; then the faster goes on.
-#include <algorithm>
-#include <cstdint>
-#include <ctime>
-#include <limits>
 #include <memory>
-#include <string>
 
 #include <petsc/private/petscimpl.h>  // PetscObjectStateGet
 #include <petscmat.h>
 
-#include "chooser/trial.hpp"
+#include "plugins/sparse/records.hpp"
+#include "plugins/sparse/turns.hpp"
 
 namespace tailrace::petsc {
 
-/// What was done to one matrix; kept after it for the line at the end.
-struct Record {
-  const char* operation = "";
-  std::ptrdiff_t rows = 0, items = 0;
-  std::string storage;                                       ///< empty: PETSc's own was kept
-  double petsc_s = std::numeric_limits<double>::infinity();  ///< CPU time of one, the fastest seen
-  double ours_s = std::numeric_limits<double>::infinity();
-  double inspection_s = 0;
-  std::int64_t ours = 0;  ///< times that ours was called
-  bool timed() const { return petsc_s < std::numeric_limits<double>::infinity(); }
-
-  double saved_s() const;
-};
-
-/// A new record in the list of all.
-std::shared_ptr<Record> new_record(const char* operation);
+using sparse_plugins::cpu_s;
+using sparse_plugins::new_record;
+using sparse_plugins::Record;
+using sparse_plugins::Turns;
 
 /// Options of the plug-in, from PETSc's data base.
 struct Options {
@@ -45,44 +29,6 @@ struct Options {
   bool huge_pages = true;       ///< -tailrace_huge_pages: asks for them, for PETSc's large arrays
 };
 const Options& options();
-
-inline double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-/// Whose turn it is. PETSc has its turns first, as the inspection costs about ten multiplies and
-/// many matrices never reach it.
-class Turns {
- public:
-  /// Both are timed so often.
-  static constexpr int petsc_runs = 3, our_runs = 3;
-
-  bool petsc_is_due() const { return petsc_runs_ < petsc_runs; }
-  bool decided() const { return given_up_ || trial_.turns(1) >= our_runs; }
-  bool ours_wins() const { return !given_up_; }
-  void give_up() { given_up_ = true; }
-  /// Other values: the verdict stays, PETSc does the first multiplies again.
-  void restart() { petsc_runs_ = given_up_ ? petsc_runs : 1; }
-  void add_petsc() { ++petsc_runs_; }
-  void add_petsc(double time_s) {
-    trial_.add(0, time_s);
-    add_petsc();
-  }
-  /// The shortest that PETSc took; infinite where it was not timed.
-  double petsc_s() const { return trial_.shortest_s(0); }
-  void add_ours(Record& record, double time_s) {
-    trial_.add(1, time_s);
-    record.ours_s = std::min(record.ours_s, time_s);
-    given_up_ = decided() && trial_.winner() == 0 && !options().always;
-  }
-
- private:
-  int petsc_runs_ = 0;
-  bool given_up_ = false;
-  chooser::Trial trial_{2, our_runs};
-};
 
 /// Attaches `pointer` to a PETSc object, which destroys it with itself.
 template <class T>

@@ -135,7 +135,7 @@ void store(Solver& to, const View& view) {
     to.record->rows = static_cast<std::ptrdiff_t>(view.rows) * view.block;
     to.record->items = num_factor_blocks(view) * static_cast<std::ptrdiff_t>(view.block_items());
     to.record->storage = words;
-    to.record->petsc_s = to.turns.petsc_s();
+    to.record->library_s = to.turns.library_s();
     to.record->inspection_s += cpu_s() - start;
   } catch (const std::exception&) {  // no memory, or a pivot that is not finite
     to.ours = nullptr;
@@ -163,7 +163,7 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
   PetscFunctionBegin;
   PetscCall(attached(reinterpret_cast<PetscObject>(f), key, &to));
   PetscCheck(to != nullptr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a factor has lost its solver");
-  if (!to->ours && to->turns.ours_wins() && !to->turns.petsc_is_due()) {
+  if (!to->ours && to->turns.ours_wins() && !to->turns.library_is_due()) {
     PetscCall(with_view(
         f, [&](const View& view) { store(*to, view); }, [&] { to->turns.give_up(); }));
   }
@@ -172,13 +172,13 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
   if (!to->ours) {
     PetscCall(to->petsc_solve(f, b, x));
     if (!to->turns.ours_wins()) PetscFunctionReturn(PetscErrorCode(0));
-    to->turns.add_petsc(cpu_s() - start);
+    to->turns.add_library(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(*to, b, x));
   ++to->record->ours;
   if (!to->turns.decided()) {
-    to->turns.add_ours(*to->record, cpu_s() - start);
+    to->turns.add_ours(*to->record, cpu_s() - start, options().always);
     if (!to->turns.ours_wins()) {
       to->record->storage.clear();
       to->ours = nullptr;
@@ -197,7 +197,7 @@ PetscErrorCode factor(Mat f, Mat a, const MatFactorInfo* info, Solver& to) {
   if (done) PetscFunctionReturn(PetscErrorCode(0));
   const double start = cpu_s();
   PetscCall(to.petsc_numeric(f, a, info));
-  to.factorisations.add_petsc(cpu_s() - start);
+  to.factorisations.add_library(cpu_s() - start);
   PetscFunctionReturn(PetscErrorCode(0));
 }
 

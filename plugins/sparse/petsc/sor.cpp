@@ -88,7 +88,7 @@ void store(Smoother& to, const View& view) {
     to.record->rows = view.rows;
     to.record->items = items;
     to.record->storage = to.factors->storage();
-    to.record->petsc_s = to.turns.petsc_s();
+    to.record->library_s = to.turns.library_s();
     to.record->inspection_s += cpu_s() - start;
   } catch (const std::exception&) {  // no memory, no diagonal, or columns that do not ascend
     to.factors.reset();
@@ -166,20 +166,20 @@ PetscErrorCode sor(Mat a, Vec b, PetscReal omega, MatSORType type, PetscReal shi
     PetscCall(petsc_sor(a, b, omega, type, shift, its, local_its, x));
     PetscFunctionReturn(PetscErrorCode(0));
   }
-  if (!to->factors && !to->turns.petsc_is_due()) {
+  if (!to->factors && !to->turns.library_is_due()) {
     PetscCall(with_view(
         a, [&](const View& view) { store(*to, view); }, [&] { to->turns.give_up(); }));
   }
   const double start = cpu_s();
   if (!to->factors) {
     PetscCall(petsc_sor(a, b, omega, type, shift, its, local_its, x));
-    to->turns.add_petsc(cpu_s() - start);
+    to->turns.add_library(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(*to, b, x));
   ++to->record->ours;
   if (!to->turns.decided()) {
-    to->turns.add_ours(*to->record, cpu_s() - start);
+    to->turns.add_ours(*to->record, cpu_s() - start, options().always);
     if (!to->turns.ours_wins()) {
       to->record->storage.clear();
       to->factors.reset();
