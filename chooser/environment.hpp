@@ -85,6 +85,9 @@ inline constexpr std::array environment_variables{
                         "--with blas: the libraries that are compared"},
     EnvironmentVariable{"TAILRACE_REFINE", "always,pairs,unneeded,least=N", "",
                         "--with refine: which systems are solved in single precision and refined"},
+    EnvironmentVariable{"TAILRACE_SPARSE", "always,bit_for_bit,least=N", "least=5000",
+                        "--with sparse, of Epetra's matrices: Tailrace's products regardless of "
+                        "times; in the order of plain CSR; the fewest items of a matrix"},
 };
 
 /// The name of a variable of the table; another name does not compile.

@@ -5,11 +5,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import typer
+
 from tailrace.advice.remembered import find
 from tailrace.advice.runner import Runner
 from tailrace.advice.setting import Setting, read_settings
+from tailrace.advice.sparse_libraries import sparse_setting, used_libraries
 from tailrace.errors import TailraceError
-from tailrace.profile.job import choose_launcher, find_library, find_petsc_plugin
+from tailrace.profile.job import choose_launcher, find_library
 
 # Words of TAILRACE_IO that say how writes are hidden.
 OPTIONS_OF_HIDDEN = ("memory", "through", "fsync")
@@ -53,10 +56,11 @@ def named_setting(what: str, runner: Runner) -> Setting:
         return Setting(what, environment)
     if what == "remembered":
         return read_settings(find(runner.program, runner.arguments, runner.ranks))
-    if what == "sparse":  # PETSc loads the plug-in by itself
-        ours = f"-dll_append {find_petsc_plugin()} -mat_seqaij_type tailrace"
-        given = os.environ.get("PETSC_OPTIONS")
-        return Setting(what, {"PETSC_OPTIONS": f"{ours} {given}" if given else ours})
+    if what == "sparse":
+        setting, lines = sparse_setting(used_libraries(runner.program))
+        for line in lines:
+            typer.echo(f"tailrace: {line}", err=True)
+        return setting
     if not Path(what).exists():
         raise TailraceError(f"{what}: neither a settings file nor one of {NAMES}", status=2)
     setting = read_settings(Path(what))

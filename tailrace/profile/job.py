@@ -60,6 +60,11 @@ def find_petsc_plugin() -> Path:
     )
 
 
+def find_trilinos_plugin() -> Path:
+    """Return the library to put before Epetra, as `find_library` returns the recorder."""
+    return find_shared("libtailrace_trilinos.so", "plugins/sparse/trilinos", "on Linux")
+
+
 def find_dense_library(name: str) -> Path:
     """Return the library to put before LAPACK ("lapack") or BLAS ("blas")."""
     where = "where LAPACK is installed (libopenblas-dev)"

@@ -278,6 +278,45 @@ def test_run_with_sparse_asks_petsc_for_the_plugin(
     assert options in capfd.readouterr().out
 
 
+def test_sparse_serves_what_a_program_is_linked_with(
+    plain_launcher: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = 'echo "[$PETSC_OPTIONS] [$LD_PRELOAD]"'
+    words = ["exec", "--with", "sparse", "--", "sh", "-c", script]
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(plain_launcher))
+    monkeypatch.delenv("PETSC_OPTIONS", raising=False)
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    petsc = plain_launcher / "libtailrace_petsc.so"
+    epetra = plain_launcher / "libtailrace_trilinos.so"
+    epetra.touch()
+    by_petsc, by_epetra = f"[-dll_append {petsc} -mat_seqaij_type tailrace]", f"[{epetra}]"
+
+    def printed(*libraries: str) -> tuple[str, str]:
+        linked = {"libc.so.6", *libraries}
+        monkeypatch.setattr("tailrace.advice.sparse_libraries.linked_libraries", lambda _: linked)
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0
+        found = capfd.readouterr().out.splitlines()
+        return next(line for line in found if line[:1] == "["), done.output
+
+    unseen = printed()
+    assert unseen[0] == f"[] {by_epetra}"
+    assert "petsc-dev" in unseen[1]
+    petsc.touch()
+    assert printed()[0] == f"{by_petsc} {by_epetra}"
+    assert printed("libpetsc_real.so.3.18")[0] == f"{by_petsc} []"
+    assert printed("libtrilinos_epetra.so.13.2")[0] == f"[] {by_epetra}"
+    assert printed("libepetra.so.12", "libpetsc.so.3.20")[0] == f"{by_petsc} {by_epetra}"
+    nothing, line = printed("libtrilinos_tpetra.so.13.2")
+    assert nothing == "[] []"
+    assert "uses Tpetra" in line
+    epetra.unlink()
+    monkeypatch.setattr(
+        "tailrace.advice.sparse_libraries.linked_libraries", lambda _: {"libepetra.so.12"}
+    )
+    assert "libtailrace_trilinos.so" in str(CliRunner().invoke(app, words).exception)
+
+
 def test_real_runs_go_through_the_machinery(plain_launcher: Path) -> None:
     """Times are those of this machine, so only what must hold for any is asserted."""
     import time  # noqa: PLC0415

@@ -21,6 +21,7 @@ FINDERS: dict[str, Callable[[], Path]] = {
     for family in job.FAMILIES
 }
 FINDERS |= {"libtailrace_petsc.so": job.find_petsc_plugin}
+FINDERS |= {"libtailrace_trilinos.so": job.find_trilinos_plugin}
 FINDERS |= {
     f"libtailrace_{name}.so": lambda name=name: job.find_dense_library(name)  # type: ignore[misc]
     for name in ("lapack", "blas")
