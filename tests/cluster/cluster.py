@@ -18,10 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TAILRACE_BIN_DIR") or ROOT / "build/release")
 IMPOSSIBLE = 77
 SETTINGS = {
-    # Ranks are more than processors: those that wait leave theirs to others. All connections are
-    # made at the start, since Open MPI 4.1 loses two that are made at the same moment.
+    # Ranks are more than processors: those that wait leave theirs to others.
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    "OMPI_MCA_mpi_preconnect_mpi": "1",
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
