@@ -102,6 +102,18 @@ def test_profile_and_doctor(skewed: Cluster, program: Path, node: str) -> None:
     assert max(starts) - min(starts) < 30
 
 
+def test_the_trace_of_a_run_has_one_clock(skewed: Cluster) -> None:
+    """The nodes have been up for times that differ by days, their traces begin together."""
+    command = f"{CASE} -o traced --set time.end=0.1 --set trace.spans=10000"
+    allocate(skewed, "n2", command)
+    trace = json.loads(skewed.outside(skewed.shared / "traced/trace.json").read_text())
+    firsts = [
+        min(one["ts"] for one in trace["traceEvents"] if one["ph"] == "X" and one["pid"] == rank)
+        for rank in (0, 1)
+    ]
+    assert abs(firsts[1] - firsts[0]) < 30e6  # microseconds
+
+
 def test_all_ranks_of_a_node_leave_records_when_one_aborts(skewed: Cluster, program: Path) -> None:
     """Times of record files come from the shared folder: records of earlier runs do not count."""
     skewed.outside(skewed.shared / "aborted").mkdir()
