@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Forward + backward transform of real or complex fields by tailrace::fft, full or truncated (2/3
 // rule); with --stages NAME then what each stage took, and what a model of it says, as lines of the
-// problem NAME.
+// problem NAME. With --extents, transforms of some axes of an array (fft_arrays.cpp).
 
 #include <algorithm>
 #include <complex>
@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "fft_arrays.hpp"
 #include "fft_stages.hpp"
 #include "mpi_driver.hpp"
 #include "programs.hpp"
@@ -144,6 +145,7 @@ void measure_kind(const tailrace::Comm& comm, const bench::Arguments& args) {
 int bench::run_fft(int argc, char** argv) {
   return bench::run_program("tailrace-bench fft", argc, argv, [](const auto&, const auto& args) {
     const tailrace::Comm comm(MPI_COMM_WORLD);
+    if (!args.text("extents", "").empty()) return bench::measure_arrays(comm, args);
     if (args.text("precision", "double") == "single") {
       measure_kind<float>(comm, args);
     } else {

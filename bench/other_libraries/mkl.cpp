@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forward + backward transforms by MKL's DFTI, in place, on `--threads` threads; `--fields` one
-// after another.
+// Forward + backward Fourier transforms of a cube, or of the last axes of an array, by MKL's DFTI,
+// in place, on `--threads` threads; `--fields` one after another.
 
 #include <mkl_dfti.h>
 #include <mkl_service.h>
 
 #include <vector>
 
-#include "driver.hpp"
+#include "array_shape.hpp"
 
 namespace {
 
@@ -17,32 +17,56 @@ void check(MKL_LONG status) {
   std::exit(1);
 }
 
-/// How rows lie, in items: real ones are padded, so that the spectrum fits in their place.
+/// How rows lie, in items: real ones are padded, so that the spectrum fits in their place. Axes
+/// before those that are transformed are batches.
 struct Shape {
-  MKL_LONG n, row, half;
-  MKL_LONG points[4], modes[4];
-  Shape(MKL_LONG n_, bool real)
-      : n(n_),
-        row(real ? 2 * (n / 2 + 1) : n),
-        half(real ? n / 2 + 1 : n),
-        points{0, row * n, row, 1},
-        modes{0, half * n, half, 1} {}
+  MKL_LONG row, half, rows, batches = 1;
+  std::vector<MKL_LONG> lengths, points{0}, modes{0};
+  double size;
+  Shape(const bench::ArrayShape& shape, bool real) : size(shape.size()) {
+    const auto first = static_cast<std::size_t>(shape.axes.front());
+    for (std::size_t axis = 0; axis < shape.extents.size(); ++axis) {
+      const auto extent = static_cast<MKL_LONG>(shape.extents[axis]);
+      if (axis < first) {
+        batches *= extent;
+      } else {
+        lengths.push_back(extent);
+      }
+    }
+    row = real ? 2 * (lengths.back() / 2 + 1) : lengths.back();
+    half = real ? lengths.back() / 2 + 1 : lengths.back();
+    rows = batches;
+    MKL_LONG inner = 1;
+    for (auto axis = lengths.size(); axis-- > 0;) {
+      points.insert(points.begin() + 1, axis + 1 == lengths.size() ? 1 : row * inner);
+      modes.insert(modes.begin() + 1, axis + 1 == lengths.size() ? 1 : half * inner);
+      if (axis + 1 < lengths.size()) inner *= lengths[axis];
+    }
+    rows *= inner;
+  }
+  MKL_LONG distance(bool of_points) const { return rows / batches * (of_points ? row : half); }
 };
 
 DFTI_DESCRIPTOR_HANDLE plan(const Shape& shape, bool single, bool real, bool forward) {
-  const MKL_LONG lengths[3] = {shape.n, shape.n, shape.n};
-  const auto points = static_cast<double>(shape.n) * static_cast<double>(shape.n * shape.n);
   DFTI_DESCRIPTOR_HANDLE handle = nullptr;
-  check(DftiCreateDescriptor(&handle, single ? DFTI_SINGLE : DFTI_DOUBLE,
-                             real ? DFTI_REAL : DFTI_COMPLEX, 3, lengths));
+  const auto precision = single ? DFTI_SINGLE : DFTI_DOUBLE;
+  const auto domain = real ? DFTI_REAL : DFTI_COMPLEX;
+  const auto dims = static_cast<MKL_LONG>(shape.lengths.size());
+  check(dims == 1 ? DftiCreateDescriptor(&handle, precision, domain, dims, shape.lengths[0])
+                  : DftiCreateDescriptor(&handle, precision, domain, dims, shape.lengths.data()));
   if (real) check(DftiSetValue(handle, DFTI_CONJUGATE_EVEN_STORAGE, DFTI_COMPLEX_COMPLEX));
   check(DftiSetValue(handle, DFTI_PLACEMENT, DFTI_INPLACE));
-  check(DftiSetValue(handle, DFTI_INPUT_STRIDES, forward ? shape.points : shape.modes));
-  check(DftiSetValue(handle, DFTI_OUTPUT_STRIDES, forward ? shape.modes : shape.points));
+  check(
+      DftiSetValue(handle, DFTI_INPUT_STRIDES, forward ? shape.points.data() : shape.modes.data()));
+  check(DftiSetValue(handle, DFTI_OUTPUT_STRIDES,
+                     forward ? shape.modes.data() : shape.points.data()));
+  check(DftiSetValue(handle, DFTI_NUMBER_OF_TRANSFORMS, shape.batches));
+  check(DftiSetValue(handle, DFTI_INPUT_DISTANCE, shape.distance(forward)));
+  check(DftiSetValue(handle, DFTI_OUTPUT_DISTANCE, shape.distance(!forward)));
   if (single) {
-    check(DftiSetValue(handle, DFTI_BACKWARD_SCALE, static_cast<float>(1 / points)));
+    check(DftiSetValue(handle, DFTI_BACKWARD_SCALE, static_cast<float>(1 / shape.size)));
   } else {
-    check(DftiSetValue(handle, DFTI_BACKWARD_SCALE, 1 / points));
+    check(DftiSetValue(handle, DFTI_BACKWARD_SCALE, 1 / shape.size));
   }
   check(DftiCommitDescriptor(handle));
   return handle;
@@ -53,7 +77,8 @@ template <class Real>
 void measure(const bench::Arguments& args, bool real) {
   constexpr bool single = sizeof(Real) == 4;
   const int threads = args.number("threads", 1);
-  const Shape shape(args.number("n", 256), real);
+  const bench::ArrayShape array(args);
+  const Shape shape(array, real);
   const double plan_start = bench::now_s();
   auto* forward = plan(shape, single, real, true);
   auto* backward = plan(shape, single, real, false);
@@ -61,8 +86,8 @@ void measure(const bench::Arguments& args, bool real) {
 
   const auto parts = static_cast<std::size_t>(real ? 1 : 2);
   const auto row = static_cast<std::size_t>(shape.row) * parts;
-  const auto used = static_cast<std::size_t>(shape.n) * parts;
-  const auto rows = static_cast<std::size_t>(shape.n * shape.n);
+  const auto used = static_cast<std::size_t>(shape.lengths.back()) * parts;
+  const auto rows = static_cast<std::size_t>(shape.rows);
   std::vector<Real*> fields(static_cast<std::size_t>(args.number("fields", 1)));
   const auto value = [&](std::size_t f, std::size_t i) {
     return static_cast<Real>(bench::noise(f * rows * row + i));
@@ -88,6 +113,7 @@ void measure(const bench::Arguments& args, bool real) {
                                             (threads == 1 ? " thread" : " threads")))
       .numbers("seconds", seconds)
       .number("error", error)
+      .number("points", static_cast<double>(array.num_points()))
       .number("plan_s", plan_s)
       .print();
 }

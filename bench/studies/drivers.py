@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from tailrace.benchmarks.drivers import Command
+from tailrace.benchmarks.drivers import Command, parallel
 from tailrace.errors import TailraceError
 from tailrace.programs import SOURCE_ROOT
 
@@ -30,8 +30,14 @@ def need_driver(name: str) -> Path:
     return path
 
 
-def python_module(name: str, words: list[str]) -> Command:
-    """Return the command that runs the module ``bench.studies.NAME`` of this clone."""
+def python_module(name: str, words: list[str], ranks: int = 0) -> Command:
+    """Return the command that runs the module ``bench.studies.NAME`` of this clone.
+
+    `ranks`: as an MPI program; 0: as one process without.
+    """
     path = [str(SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    command = [sys.executable, "-m", f"bench.studies.{name}", *words]
-    return Command(command, {"PYTHONPATH": os.pathsep.join(path)})
+    words = ["-m", f"bench.studies.{name}", *words]
+    command = Command([sys.executable, *words])
+    if ranks > 0:
+        command = parallel(ranks, Path(sys.executable), words)
+    return Command(command.words, {**command.environment, "PYTHONPATH": os.pathsep.join(path)})

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Entries of other libraries, for the benchmarks ``fft`` and ``exchange`` of the package."""
 
+import importlib.util
 from pathlib import Path
 
-from bench.studies.drivers import find_driver
+from bench.studies.drivers import find_driver, python_module
 from tailrace.benchmarks import fake_cluster
 from tailrace.benchmarks.drivers import Command, arguments, parallel, serial
 from tailrace.benchmarks.exchange import QUICK_EDGE
+from tailrace.benchmarks.fft import Shape
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry
 from tailrace.launch.machine_load import num_cores
@@ -18,6 +20,7 @@ SETTINGS = {  # those whose best setting depends on the machine run in each of t
     "fftw_mpi": ({"placement": "in"}, {"placement": "out"}),
     "heffte": ({"reorder": "no"}, {"reorder": "yes"}),
 }
+PYTHON_LIBRARIES = {"scipy.fft": "scipy", "mpi4py-fft": "mpi4py_fft"}
 TRANSPOSERS = {  # driver -> the transposes that it can do
     "exchange_dtfft": ("pencils",),
     "exchange_heffte": ("pencils", "kept", "slabs"),
@@ -30,6 +33,47 @@ TRANSPOSERS = {  # driver -> the transposes that it can do
 def fft_entries(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
     """Return an entry of each library that was built, of some with several settings."""
     return _over_ranks(options, n, ranks, problem) + _serial(options, n, ranks, problem)
+
+
+def array_entries(options: Options, shape: Shape, n: int, ranks: int, problem: str) -> list[Entry]:
+    """Return an entry of each library that transforms arrays of this shape.
+
+    Those without MPI run on one core, or on as many threads as the others have ranks.
+    """
+    words = [*shape.words(n), *arguments(repeats=options.repeats, kind=options.kind)]
+    cores = min(ranks, num_cores())
+    found = []
+    fftw = find_driver("fftw_arrays")
+    if fftw and ranks == 1 and options.precision == "double":
+        record = options.cache / f"fftw_arrays_{options.kind}.wisdom"
+        command = serial(fftw, [*words, *arguments(wisdom=record)])
+        found.append(Entry("FFTW", problem, False, command))
+    fftw_mpi = find_driver("fftw_mpi" + ("_single" if options.precision == "single" else ""))
+    if fftw_mpi and shape.is_whole and ranks > 1:
+        name = f"fftw_mpi_{options.precision}_{options.kind}_{ranks}.wisdom"
+        more = [*words, *arguments(wisdom=options.cache / name)]
+        for setting in SETTINGS["fftw_mpi"]:
+            command = parallel(ranks, fftw_mpi, [*more, *arguments(**setting)])
+            label = " ".join(["fftw_mpi", *setting.values()])
+            found.append(Entry(label, problem, False, command))
+    words += arguments(precision=options.precision)
+    for name, is_able in (("mkl", shape.is_fourier), ("ducc", True)):
+        program = find_driver(name)
+        if program and is_able:
+            command = serial(program, [*words, *arguments(threads=cores)], cores)
+            found.append(Entry(name, problem, False, command))
+    for library, module in PYTHON_LIBRARIES.items():
+        if importlib.util.find_spec(module) is None:
+            continue
+        more = arguments(library=library, label=library)
+        if library == "scipy.fft":
+            more = arguments(library=library, label=f"{library}, {cores} threads", threads=cores)
+            more = more if cores > 1 else arguments(library=library, label=library)
+            command = python_module("array_libraries", [*words, *more])
+        else:
+            command = python_module("array_libraries", [*words, *more], ranks)
+        found.append(Entry(library, problem, False, command))
+    return found
 
 
 def _over_ranks(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:

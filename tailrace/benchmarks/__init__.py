@@ -5,7 +5,8 @@ A benchmark is a module with `SUMMARY`, ``entries(options) -> list[Entry]`` and 
 options)``, which adds to the rows what follows from several of them. It may also have a
 ``runner(options)`` that returns what runs a command, a ``show(console, measured)`` with a table of
 its own, a ``draw(path, measured)`` that makes a picture, `AXES`, the axes of an array with --n
-points along each, and `WRITES`, which is true if it writes to the folder of the options.
+points along each (or ``num_axes(options)``), and `WRITES`, which is true if it writes to the folder
+of the options.
 
 Those that compare with other libraries in all they do are studies, in ``bench/studies`` of the
 repository (`tailrace.benchmarks.clone`), and made in the same way.

@@ -44,6 +44,7 @@ class Options:
     repeats: int = 5  # timed runs within one process
     precision: str = "double"
     kind: str = "r2c"  # of transforms, or "c2c"
+    shapes: list[str] = field(default_factory=list)  # of transforms: "cube", "2d", "cosine", ...
     fields: int = 1  # transformed in one call
     grid: str = ""  # of ranks: "slabs", "pencils"
     kernels: list[str] = field(default_factory=list)

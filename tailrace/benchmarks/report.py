@@ -18,6 +18,7 @@ from tailrace.files import write_whole
 from tailrace.tools import run_tool
 
 COLUMNS = {  # field of a row -> heading and format; shown where a row of the problem has it
+    "ratio_range": ("of rounds", "{}"),
     "ns_per_point": ("ns/point", "{:.2f}"),
     "gb_per_s": ("GB/s", "{:.1f}"),
     "error": ("error", "{:.1e}"),

@@ -105,6 +105,9 @@ def fft(
     ranks: Ranks = "",
     precision: PrecisionOption = Precision.double,
     kind: Annotated[Kind, option("Real or complex fields.", metavar="r2c|c2c")] = Kind.r2c,
+    shapes: Annotated[
+        str, option("cube,2d,4d,batches,lines,cosine,sine,channel.", metavar="TEXT")
+    ] = "",
     fields: Annotated[int, option("Fields in one call.", min=1)] = 1,
     grid: Annotated[Grid, option("Grid of ranks.", metavar="auto|slabs|pencils")] = Grid.auto,
     kernel: Annotated[str, option("1D kernels, e.g. auto,fftw,ducc0.", metavar="TEXT")] = "",
@@ -117,9 +120,9 @@ def fft(
     json: Json = None,
     help_all: HelpAll = False,
 ) -> None:
-    """Transform a cube; compare with other libraries.
+    """Transform arrays; compare with other libraries.
 
-    Example: tailrace bench fft --points 128,256 --ranks 1,2
+    Example: tailrace bench fft --shapes 2d,cosine --ranks 1,2
     """
     options = basic(
         n,
@@ -128,6 +131,7 @@ def fft(
         repeats=repeats,
         precision=precision.value,
         kind=kind.value,
+        shapes=words(shapes),
         fields=fields,
         grid="" if grid is Grid.auto else grid.value,
         kernels=kernel.replace(",", " ").split(),

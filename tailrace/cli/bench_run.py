@@ -39,7 +39,8 @@ def measure_bench(
         require_place(picture, "--picture")
     require_json_place(json)
     module = load(name)
-    _require_memory(getattr(module, "AXES", 0), options)
+    axes = module.num_axes(options) if hasattr(module, "num_axes") else getattr(module, "AXES", 0)
+    _require_memory(axes, options)
     for folder in options.io.folders:
         require_folder(folder, "--folder")
     if getattr(module, "WRITES", False):

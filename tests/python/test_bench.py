@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stand_ins import is_built
@@ -130,6 +131,86 @@ def test_transforms_of_other_kinds_have_the_peers_that_know_them(
     assert "bench_fftw_mpi_single" in " ".join(found["fftw_mpi in"].command.words)
     four = Options(sizes=[64], ranks=[4], grid="pencils", other_libraries=False)
     assert "--grid-z 2 --grid-y 2" in " ".join(load("fft").entries(four)[0].command.words)
+
+
+def test_shapes_have_the_libraries_that_know_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tailrace-bench").touch(mode=0o755)
+    for name in ("fftw_arrays", "fftw_mpi", "mkl", "ducc", "accfft"):
+        (tmp_path / f"bench_{name}").touch(mode=0o755)
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
+    python = {name for name in ("scipy", "mpi4py_fft") if importlib.util.find_spec(name)}
+    python = {{"scipy": "scipy.fft"}.get(name, "mpi4py-fft") for name in python}
+
+    def found(shape: str, ranks: int, **more: Any) -> dict[str, Entry]:
+        asked = Options(shapes=[shape], sizes=[16], ranks=[ranks], **more)
+        return {entry.name: entry for entry in load("fft").entries(asked)}
+
+    assert set(found("2d", 1)) == {"tailrace", "FFTW", "mkl", "ducc", *python}
+    over_ranks = {"tailrace", "fftw_mpi in", "fftw_mpi out", "ducc", *python}
+    assert set(found("cosine", 2)) == over_ranks  # MKL has no cosine transforms
+    assert set(found("channel", 2)) == over_ranks - {"fftw_mpi in", "fftw_mpi out"}
+    assert set(found("batches", 1, precision="single")) == {"tailrace", "mkl", "ducc", *python}
+    assert set(found("lines", 1, other_libraries=False)) == {"tailrace"}
+    channel = found("channel", 2)["tailrace"]
+    assert channel.reference and channel.problem == "channel, 16^3 r2c double, 2 ranks"
+    text = " ".join(channel.command.words)
+    assert "--extents 16x16x16 --axes 0,1,2 --kinds fourier,dct2,fourier" in text
+    kernels = load("fft").entries(Options(shapes=["4d"], ranks=[1], kernels=["ducc0", "wide"]))
+    assert [entry.reference for entry in kernels[:2]] == [True, False]
+    both = load("fft").entries(Options(shapes=["lines", "cube"], ranks=[1], other_libraries=False))
+    assert {entry.problem for entry in both} == {
+        "lines, 128^3 r2c double, 1 rank",
+        "256^3 r2c double, 1 rank",
+    }
+    for wrong in (Options(shapes=["cubes"]), Options(shapes=["2d"], grid="slabs")):
+        with pytest.raises(TailraceError) as refused:
+            load("fft").entries(wrong)
+        assert refused.value.status == 2
+
+
+def test_the_fastest_other_library_of_a_shape_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = "2d, 16^2 r2c double, 1 rank"
+    seconds = {"tailrace": (1.0, 2.0), "FFTW": (1.5, 2.6), "scipy.fft": (3.0, 3.0)}
+    times = {name: iter(values) for name, values in seconds.items()}
+
+    def run(command: Command) -> list[dict[str, object]]:
+        name = command.words[0]
+        return [{"entry": name, "seconds": [next(times[name])], "error": 0.0, "points": 256.0}]
+
+    listed = [
+        Entry(name, problem, name == "tailrace", Command([name]), name == "tailrace")
+        for name in seconds
+    ]
+    measured = measure(listed, 2, run=run)
+    load("fft").finish(measured, Options())
+    assert measured.rows[0]["ns_per_point"] == pytest.approx(1.5e9 / 256)
+    load("fft").show(make_console(), measured)
+    assert (
+        f"{problem}: Tailrace is 1.40 (1.30 to 1.50) times as fast as FFTW, the fastest other "
+        "library" in capsys.readouterr().out
+    )
+
+
+@pytest.mark.skipif(not is_built("tailrace-bench"), reason="the drivers are not built")
+def test_a_tiny_bench_of_shapes(tmp_path: Path) -> None:
+    """Every shape, by every library that is here, gives what it was given."""
+    path = tmp_path / "fft.json"
+    words = ["--shapes", "2d,4d,batches,lines,cosine,sine,channel", "--points", "8"]
+    words += ["--ranks", "1,2", "--rounds", "1", "--repeats", "1", "--json", str(path)]
+    result = CliRunner().invoke(app, ["bench", "fft", *words])
+    assert result.exit_code == 0, result.output
+    content = json.loads(path.read_text())
+    assert not content["failures"]
+    problems = {row["problem"] for row in content["rows"]}
+    assert len(problems) == 14
+    for problem in problems:
+        rows = {row["entry"]: row for row in content["rows"] if row["problem"] == problem}
+        assert {"tailrace", "tailrace, fft::transform"} <= set(rows)
+        assert ("FFTW" in rows) == (find_driver("fftw_arrays") is not None and "1 rank" in problem)
+        assert rows["tailrace"]["ratio"] == 1.0
+        assert all(row["error"] < 1e-13 for row in rows.values())
 
 
 def test_a_busy_bus_needs_a_processor_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
