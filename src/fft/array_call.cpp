@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <variant>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "core/last_resort.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::fft {
 
@@ -45,7 +47,9 @@ struct Plan {
 /// The plans of a communicator, the last used first, on all ranks in the same order.
 class KeptPlans final : public KeptObject {
  public:
-  explicit KeptPlans(MPI_Comm user) : comm_(user) {}
+  explicit KeptPlans(MPI_Comm user) : comm_(user) {
+    if (comm_.num_ranks() > 1) agreement_.emplace(comm_, ReductionShape{NumberType::int64, 4});
+  }
 
   /// The plan for a call, the same on all ranks. Collective, blocking.
   template <class Real>
@@ -68,11 +72,12 @@ class KeptPlans final : public KeptObject {
             })};
   }
 
-  Comm comm_;  // ends after the plans
+  Comm comm_;                           // ends after the plans
+  std::optional<Reduction> agreement_;  ///< if there are several ranks
   Plans plans_;
 };
 
-std::uint64_t digest_of(const Call& call, std::size_t real_bytes) {
+std::int64_t digest_of(const Call& call, std::size_t real_bytes) {
   std::uint64_t digest = real_bytes;
   const auto add = [&](auto number) {
     digest = add_to_digest(digest, static_cast<std::uint64_t>(number));
@@ -97,7 +102,7 @@ std::uint64_t digest_of(const Call& call, std::size_t real_bytes) {
   }
   add_list(call.options.kernel);
   add_list(call.options.method);
-  return digest;
+  return std::bit_cast<std::int64_t>(digest);
 }
 
 void require_agreement(const Comm& comm, const Call& call, std::size_t real_bytes) {
@@ -136,10 +141,8 @@ typename ArrayTransform<Real>::Pipeline& KeptPlans::find(const Call& call) {
   bool all_right = fault.empty();
   if (comm_.num_ranks() > 1) {
     const auto digest = digest_of(call, sizeof(Real));
-    std::array<std::uint64_t, 4> most{digest, ~digest, all_have_plans ? 0U : 1U,
-                                      all_right ? 0U : 1U};
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_UINT64_T,
-                            MPI_MAX, comm_.raw()));
+    std::array<std::int64_t, 4> most{digest, ~digest, all_have_plans ? 0 : 1, all_right ? 0 : 1};
+    agreement_->allreduce(std::span<std::int64_t>(most), ReduceOp::max);
     if (most[0] != ~most[1]) require_agreement(comm_, call, sizeof(Real));
     all_have_plans = most[2] == 0;
     all_right = most[3] == 0;
