@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """AztecOO's solves of Galeri's matrices, without and with Tailrace's products in place of Epetra's.
 
-`trilinos_pairs.py [--pairs 15] [--edge 60] [--ranks 1,2] [--cases TEXT] [--json FILE]`
+`trilinos_pairs.py [--pairs 15] [--edge 60] [--ranks 1,2] [--cases TEXT] [--cpu]
+[--json FILE]`
 
 Runs bench_trilinos_solve (`make build TARGETS=bench/all`; Debian: libtrilinos-galeri-dev,
 libtrilinos-ifpack-dev) in pairs: without and with libtailrace_trilinos.so, one after the other, in
 alternating order. The time is that of the solve on the slowest rank, by the clock on the wall, with
 what the plug-in needs to choose a format. The table has the medians of both, and of the ratios
 without over with within pairs: median, quartiles, smallest and largest. Iterations and the solution
-are compared. `--cases` leaves out cases whose name does not contain the text.
+are compared. `--cpu`: processor time, which other programs disturb less, but which includes waiting
+for other ranks. `--cases` leaves out cases whose name does not contain the text.
 """
 
 import argparse
@@ -46,11 +48,12 @@ def newest(name: str) -> Path:
 class Runner:
     """Runs one case with and without the plug-in."""
 
-    def __init__(self, edge: int, ranks: int) -> None:
+    def __init__(self, edge: int, ranks: int, *, cpu: bool) -> None:
         self.program = newest("bench_trilinos_solve")
         self.plugin = newest("libtailrace_trilinos.so")
         self.edge = edge
         self.ranks = ranks
+        self.cpu = cpu
         self.lines: list[str] = []  # of the plug-in, the last run
 
     def time(self, case: tuple[str, str, str], *, replaced: bool) -> tuple[float, str]:
@@ -74,8 +77,10 @@ class Runner:
             sys.exit(f"{case}: status {done.returncode}\n{done.stdout}{done.stderr}")
         if replaced:
             self.lines = [line for line in done.stderr.splitlines() if "tailrace:" in line]
-        iterations, norm, solve_s, _ = done.stdout.split()
-        return float(solve_s), f"{iterations} iterations, norm {float(norm):.4e}"
+        iterations, norm, wall_s, cpu_s, _ = done.stdout.split()
+        return float(
+            cpu_s if self.cpu else wall_s
+        ), f"{iterations} iterations, norm {float(norm):.4e}"
 
     def pairs(self, case: tuple[str, str, str], count: int) -> dict[str, list[float]]:
         """Return the times of `count` pairs by "without" and "with"."""
@@ -98,12 +103,13 @@ def main() -> None:
     parser.add_argument("--edge", type=int, default=60)
     parser.add_argument("--ranks", default="1,2")
     parser.add_argument("--cases", default="")
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = []
     print("case, ranks: without [s], with [s], ratio (quartiles; smallest .. largest)")
     for ranks in (int(number) for number in options.ranks.split(",")):
-        runner = Runner(options.edge, ranks)
+        runner = Runner(options.edge, ranks, cpu=options.cpu)
         for case in CASES:
             name = " ".join(case)
             if options.cases not in name:
