@@ -52,7 +52,7 @@ def sparse_setting(used: set[str]) -> tuple[Setting, list[str]]:
     """
     lines = []
     if "Tpetra" in used:
-        lines.append("the program uses Tpetra, whose products are not replaced")
+        lines.append("the program uses Tpetra, whose operations are not replaced")
     environment: dict[str, str] = {}
     errors: list[TailraceError] = []
     for name, serve in SERVED.items():
@@ -61,7 +61,7 @@ def sparse_setting(used: set[str]) -> tuple[Setting, list[str]]:
         try:
             environment |= serve()
         except TailraceError as error:
-            lines.append(f"products of {name} are not replaced: {error}")
+            lines.append(f"operations of {name} are not replaced: {error}")
             errors.append(error)
     if errors and not environment:
         raise errors[0]

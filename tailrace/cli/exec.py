@@ -53,7 +53,7 @@ def exec_(
     collectives  faster collective calls        io      faster MPI-IO
     hidden       HDF5, netCDF and MPI-IO write while the program computes
     blas         faster BLAS calls              refine  faster dense solves
-    sparse       faster sparse products and solves of PETSc, products of Epetra
+    sparse       faster sparse products and solves of PETSc and Epetra
     remembered   what tailrace advise found for this program
 
     Example: tailrace exec --with waiting -n 16 -- ./app

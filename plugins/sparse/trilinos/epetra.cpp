@@ -52,4 +52,9 @@ VectorsProduct epetra_vectors_product() {
   return found;
 }
 
+TriangleSolve epetra_triangle_solve() {
+  static const auto found = reinterpret_cast<TriangleSolve>(find("epetra_dcrssv_"));
+  return found;
+}
+
 }  // namespace tailrace::trilinos

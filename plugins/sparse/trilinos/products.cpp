@@ -9,26 +9,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <string>
 #include <tuple>
 
-#include "chooser/environment.hpp"
-#include "chooser/tuning_is_off.hpp"
 #include "options.hpp"
+#include "patience.hpp"
 #include "plugins/sparse/records.hpp"
 #include "plugins/sparse/turns.hpp"
+#include "serve.hpp"
 #include "tailrace/sparse.hpp"
-#include "write_watch.hpp"
 
 namespace tailrace::trilinos {
 
@@ -49,41 +43,12 @@ struct Operation {
   bool has_lost() const { return turns.decided() && !turns.ours_wins(); }
 };
 
-/// How long Epetra computes after a change of values.
-class Patience {
- public:
-  bool is_over() const { return products_ >= needed_; }
-  void add_product() { ++products_; }
-  void add_cost(double time_s) { cost_s_ += time_s; }
-  void add_gain(double time_s) { gain_s_ += time_s; }
-  void restart() {
-    constexpr std::ptrdiff_t least = 4;
-    constexpr std::ptrdiff_t most = 1 << 20;
-    const bool has_paid = gain_s_ >= cost_s_ || options().always;
-    needed_ = has_paid ? 0 : std::clamp(2 * needed_, least, most);
-    products_ = 0;
-    cost_s_ = gain_s_ = 0;
-  }
-
- private:
-  std::ptrdiff_t needed_ = 0, products_ = 0;
-  double cost_s_ = 0, gain_s_ = 0;
-};
-
 /// What is known of the matrix in three arrays of the program.
 class Served {
  public:
-  explicit Served(const Product& product)
-      : rows_(product.rows),
-        items_(product.items()),
-        values_(product.values),
-        columns_(product.columns),
-        row_starts_(product.row_starts) {}
+  explicit Served(const Product& product) : arrays_(product.arrays) {}
 
-  bool is_of(const Product& product) const {
-    return values_ == product.values && columns_ == product.columns &&
-           row_starts_ == product.row_starts && rows_ == product.rows && items_ == product.items();
-  }
+  bool is_of(const Product& product) const { return arrays_.are_at(product.arrays); }
 
   void multiply(const Product& product, const std::function<void()>& epetra) {
     auto& operation = operations_[(product.transposed ? 1 : 0) + (product.vectors > 1 ? 2 : 0)];
@@ -94,7 +59,7 @@ class Served {
                             operation.turns.library_is_due() &&
                             operation.vectors == product.vectors;
       epetra();
-      patience_.add_product();
+      patience_.add_call();
       if (is_timed) operation.turns.add_library(cpu_s() - start);
       return;
     }
@@ -107,7 +72,7 @@ class Served {
   bool is_ours(Operation& operation, const Product& product) {
     if (given_up_ || operation.has_lost() || !can_do(product)) return false;
     if (!operation.turns.decided() && operation.vectors != product.vectors) return false;
-    if (is_current_ && !is_unchanged()) forget_values();
+    if (is_current_ && !arrays_.are_unchanged()) forget_values();
     if (operation.turns.library_is_due() && !options().always) return false;
     if (!is_current_ && patience_.is_over()) make_current(operation);
     return is_current_;
@@ -115,7 +80,7 @@ class Served {
 
   /// Vectors as Epetra passes them, and apart.
   bool can_do(const Product& product) const {
-    const auto x_items = product.transposed ? rows_ : num_columns_;
+    const auto x_items = product.transposed ? arrays_.rows() : num_columns_;
     const auto last = product.vectors - 1;
     if (product.vectors < 1) return false;
     if (last > 0 && (product.ldx < x_items || product.ldy < product.result_items)) return false;
@@ -125,11 +90,6 @@ class Served {
     const std::less_equal<const double*> before;
     return before(x_end, product.y) || before(y_end, product.x);
   }
-
-  bool structure_is_unchanged() const {
-    return column_watch_.is_unchanged() && row_start_watch_.is_unchanged();
-  }
-  bool is_unchanged() const { return value_watch_.is_unchanged() && structure_is_unchanged(); }
 
   void forget_values() {
     is_current_ = false;
@@ -141,10 +101,10 @@ class Served {
   /// meanwhile is seen by the next product.
   void make_current(Operation& operation) {
     const double start = cpu_s();
-    const std::span values(values_, static_cast<std::size_t>(items_));
+    const auto values = arrays_.values();
     try {
-      if (!value_watch_.start(values.data(), values.size_bytes())) return give_up();
-      if (matrix_ && structure_is_unchanged()) {
+      if (!arrays_.watch_values()) return give_up();
+      if (matrix_ && arrays_.structure_is_unchanged()) {
         matrix_->set_values(values);
       } else if (!store(values)) {
         return give_up();
@@ -159,14 +119,12 @@ class Served {
   }
 
   bool store(std::span<const double> values) {
-    const std::span columns(columns_, values.size());
-    const std::span row_starts(row_starts_, static_cast<std::size_t>(rows_) + 1);
-    if (!column_watch_.start(columns.data(), columns.size_bytes())) return false;
-    if (!row_start_watch_.start(row_starts.data(), row_starts.size_bytes())) return false;
+    const auto columns = arrays_.columns();
+    if (!arrays_.watch_structure()) return false;
     num_columns_ = columns.empty() ? 0 : 1 + std::ranges::max(columns);
     sparse::MatrixOptions wish;
     wish.bit_for_bit = options().bit_for_bit;
-    matrix_.emplace(num_columns_, row_starts, columns, values, wish);
+    matrix_.emplace(num_columns_, arrays_.row_starts(), columns, values, wish);
     for (auto& operation : operations_) operation.record.reset();
     return true;
   }
@@ -184,8 +142,8 @@ class Served {
     auto& record = operation.record;
     if (!record) {
       record = new_record(names[static_cast<std::size_t>(&operation - operations_.data())]);
-      record->rows = rows_;
-      record->items = items_;
+      record->rows = arrays_.rows();
+      record->items = arrays_.items();
       record->storage = matrix_->storage();
       record->library_s = operation.turns.library_s();
     }
@@ -193,7 +151,7 @@ class Served {
   }
 
   void run(const Product& product) const {
-    const auto rows = static_cast<std::size_t>(rows_);
+    const auto rows = static_cast<std::size_t>(arrays_.rows());
     const auto columns = static_cast<std::size_t>(num_columns_);
     const auto [vectors, x, ldx, y, ldy] =
         std::tie(product.vectors, product.x, product.ldx, product.y, product.ldy);
@@ -228,77 +186,24 @@ class Served {
     if (std::ranges::all_of(operations_, is_lost)) give_up();
   }
 
-  std::ptrdiff_t rows_, items_;
-  const double* values_;
-  const int* columns_;
-  const int* row_starts_;
-
+  WatchedArrays arrays_;
   std::optional<sparse::Matrix> matrix_;
   std::ptrdiff_t num_columns_ = 0;
   bool is_current_ = false;  ///< `matrix_` has the values that are watched
   bool given_up_ = false;
-  WriteWatch value_watch_, column_watch_, row_start_watch_;
   Patience patience_;
   std::array<Operation, 4> operations_;
 };
 
-/// The matrices that were multiplied last come first.
-Served& find(const Product& product) {
-  constexpr std::size_t most_matrices = 64;
-  static auto& all = *new std::list<Served>;  // products may be computed while the program ends
-  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.is_of(product); });
-  if (found == all.end()) {
-    all.emplace_front(product);
-    if (all.size() > most_matrices) all.pop_back();
-  } else {
-    all.splice(all.begin(), all, found);
-  }
-  return all.front();
-}
-
-void say(const std::string& line) {
-  if (options().summary && detail::is_first_process()) {
-    std::fprintf(stderr, "tailrace: %s\n", line.c_str());
-  }
-}
-
-/// Whether any product may be replaced; asked at the first product, when lines are arranged.
-bool start() {
-  if (tuning_is_off() && !options().always) {
-    say("all products are left to Epetra: TAILRACE_TUNE=off, so that nothing is timed; "
-        "TAILRACE_SPARSE=always takes over what it can");
-    return false;
-  }
-  if (!WriteWatch::is_supported()) {
-    say("all products are left to Epetra: this system does not tell who writes to the values of "
-        "a matrix (it takes Linux 6.7, and userfaultfd permitted)");
-    return false;
-  }
-  sparse_plugins::finish_records("Epetra", false, [] {});  // the list outlives what follows
-  std::atexit([] {
-    sparse_plugins::finish_records("Epetra", options().summary && detail::is_first_process(),
-                                   [] {});
-  });
-  return true;
-}
-
 }  // namespace
 
 void multiply(const Product& product, const std::function<void()>& epetra) {
-  static std::mutex mutex;
-  static const bool may_replace = start();
-  thread_local bool is_within = false;  // a product by which Epetra computes another
-  if (may_replace && !is_within && product.rows > 0 && product.items() >= options().least_items &&
-      product.row_starts[0] == 0) {
-    const std::unique_lock lock(mutex, std::try_to_lock);
-    if (lock) {
-      is_within = true;
-      find(product).multiply(product, epetra);
-      is_within = false;
-      return;
-    }
-  }
-  epetra();
+  static auto& all = *new std::list<Served>;  // products may be computed while the program ends
+  const auto& arrays = product.arrays;
+  const bool may = may_replace() && arrays.rows() > 0 && arrays.items() >= options().least_items &&
+                   arrays.row_starts()[0] == 0;
+  if (!may) return epetra();
+  serve([&] { find(all, product).multiply(product, epetra); }, epetra);
 }
 
 }  // namespace tailrace::trilinos

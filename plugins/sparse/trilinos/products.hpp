@@ -4,23 +4,20 @@
 #include <cstddef>
 #include <functional>
 
+#include "watched_arrays.hpp"
+
 namespace tailrace::trilinos {
 
 /// One call of Epetra for a product of the rank's part of a matrix.
 struct Product {
   bool transposed = false;
-  std::ptrdiff_t rows = 0;
+  WatchedArrays arrays;
   std::ptrdiff_t result_items = 0;  ///< of each vector of y
-  const double* values = nullptr;
-  const int* columns = nullptr;
-  const int* row_starts = nullptr;
   std::ptrdiff_t vectors = 1;
   const double* x = nullptr;
   std::ptrdiff_t ldx = 0;
   double* y = nullptr;
   std::ptrdiff_t ldy = 0;
-
-  std::ptrdiff_t items() const { return row_starts[rows]; }
 };
 
 /// Computes a product, by Tailrace or by `epetra`.

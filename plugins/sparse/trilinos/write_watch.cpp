@@ -17,7 +17,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 namespace tailrace::trilinos {
 
@@ -143,49 +146,82 @@ std::uint64_t word_at(const std::byte* memory) {
   return word;
 }
 
+/// The watches that exist.
+std::vector<std::weak_ptr<void>>& all_watches() {
+  static auto& all = *new std::vector<std::weak_ptr<void>>;
+  return all;
+}
+
 }  // namespace
+
+struct WriteWatch::State {
+  const std::byte* begin = nullptr;
+  const std::byte* first_page = nullptr;  ///< the whole pages, which the kernel watches
+  const std::byte* end_of_pages = nullptr;
+  std::vector<std::byte> head, tail;   ///< copies of what lies before and after them
+  std::vector<std::uint64_t> samples;  ///< from the whole pages
+  bool is_changed = false;
+
+  bool overlaps(const State& other) const {
+    return first_page < other.end_of_pages && other.first_page < end_of_pages;
+  }
+
+  /// What was not changed before is asked for; what was, stays so.
+  bool check(const Kernel& to_kernel) {
+    is_changed = is_changed || !is_as_before(to_kernel);
+    return !is_changed;
+  }
+
+  bool is_as_before(const Kernel& to_kernel) const {
+    if (first_page < end_of_pages && !to_kernel.is_marked(first_page, end_of_pages)) return false;
+    if (!are_equal(head, begin) || !are_equal(tail, end_of_pages)) return false;
+    const auto* at = first_page;
+    for (const auto sample : samples) {
+      if (word_at(at) != sample) return false;
+      at += sample_bytes;
+    }
+    return true;
+  }
+};
 
 bool WriteWatch::is_supported() { return kernel() != nullptr; }
 
 bool WriteWatch::start(const void* memory, std::size_t bytes) {
-  started_ = false;
+  state_.reset();
   const auto* const to_kernel = kernel();
   if (to_kernel == nullptr) return false;
   const auto page = static_cast<std::uint64_t>(page_bytes());
-  begin_ = static_cast<const std::byte*>(memory);
-  const auto* const end = begin_ + bytes;
-  const auto before = (page - address(begin_) % page) % page;
+  auto state = std::make_shared<State>();
+  state->begin = static_cast<const std::byte*>(memory);
+  const auto* const end = state->begin + bytes;
+  const auto before = (page - address(state->begin) % page) % page;
   const auto after = address(end) % page;
-  if (before + after >= bytes) {  // no whole page
-    first_page_ = end_of_pages_ = end;
-  } else {
-    first_page_ = begin_ + before;
-    end_of_pages_ = end - after;
-    if (!to_kernel->mark(first_page_, end_of_pages_)) return false;
+  state->first_page = state->end_of_pages = end;
+  if (before + after < bytes) {
+    state->first_page = state->begin + before;
+    state->end_of_pages = end - after;
+    // New marks hide what was written before from all that watch the same pages.
+    auto& all = all_watches();
+    std::erase_if(all, [](const auto& watch) { return watch.expired(); });
+    for (const auto& watch : all) {
+      const auto other = std::static_pointer_cast<State>(watch.lock());
+      if (other && other->overlaps(*state)) other->check(*to_kernel);
+    }
+    if (!to_kernel->mark(state->first_page, state->end_of_pages)) return false;
+    all.push_back(state);
   }
-  head_.assign(begin_, first_page_);
-  tail_.assign(end_of_pages_, end);
-  samples_.clear();
-  for (const auto* at = first_page_; at < end_of_pages_; at += sample_bytes) {
-    samples_.push_back(word_at(at));
+  state->head.assign(state->begin, state->first_page);
+  state->tail.assign(state->end_of_pages, end);
+  for (const auto* at = state->first_page; at < state->end_of_pages; at += sample_bytes) {
+    state->samples.push_back(word_at(at));
   }
-  started_ = true;
+  state_ = std::move(state);
   return true;
 }
 
 bool WriteWatch::is_unchanged() const {
   const auto* const to_kernel = kernel();
-  if (!started_ || to_kernel == nullptr) return false;
-  if (first_page_ < end_of_pages_ && !to_kernel->is_marked(first_page_, end_of_pages_)) {
-    return false;
-  }
-  if (!are_equal(head_, begin_) || !are_equal(tail_, end_of_pages_)) return false;
-  const auto* at = first_page_;
-  for (const auto sample : samples_) {
-    if (word_at(at) != sample) return false;
-    at += sample_bytes;
-  }
-  return true;
+  return state_ && to_kernel != nullptr && state_->check(*to_kernel);
 }
 
 }  // namespace tailrace::trilinos

@@ -9,6 +9,7 @@
 #include <Epetra_Map.h>
 #include <Epetra_MpiComm.h>
 #include <Epetra_MultiVector.h>
+#include <Epetra_SerialComm.h>
 #include <Epetra_Vector.h>
 #include <mpi.h>
 
@@ -261,6 +262,41 @@ void multiply(Random& random, const Case& c, const std::string& after) {
   }
 }
 
+/// Solves with a triangle of each rank, as Ifpack does with its factors: the diagonal of ones is
+/// not stored. The right-hand side is made from a solution that is known.
+void solve_triangle(Random& random) {
+  const Epetra_SerialComm comm;
+  const int n = 50 + random.below(800);
+  const bool upper = random.below(2) == 0;
+  const Epetra_Map map(n, 0, comm);
+  Epetra_CrsMatrix t(Copy, map, map, 0);
+  const int edge = 3 + random.below(30);
+  for (int row = 0; row < n; ++row) {
+    for (const int distance : {1, 2, edge}) {
+      const int column = upper ? row + distance : row - distance;
+      const double value = 0.3 * random.value();
+      if (column >= 0 && column < n) t.InsertGlobalValues(row, 1, &value, &column);
+    }
+  }
+  t.FillComplete();
+  for (int i = 0; i < 30; ++i) {
+    const bool transposed = random.below(3) == 0;
+    Epetra_Vector right(map), b(map), x(map);
+    for (int k = 0; k < n; ++k) right[k] = std::sin(k + i);
+    t.Multiply(transposed, right, b);
+    b.Update(1, right, 1);
+    t.Solve(upper, transposed, true, b, x);
+    double norm = 0;
+    x.Update(-1, right, 1);
+    x.NormInf(&norm);
+    if (norm > 1e-12) {
+      if (is_good) std::printf("solve %d with a triangle: an error of %g\n", i, norm);
+      is_good = false;
+    }
+    if (random.below(4) == 0) t[random.below(n / 2) + n / 4][0] = 0.3 * random.value();
+  }
+}
+
 void solve(Random& random, Case& c) {
   Epetra_Vector x(c.rows), b(c.rows);
   for (int i = 0; i < b.MyLength(); ++i) b[i] = std::sin(c.rows.GID(i));
@@ -291,6 +327,7 @@ void run(unsigned seed) {
     for (int i = 1 + random.below(6); i > 0; --i) multiply(random, c, after);
   }
   for (int i = 0; i < 3; ++i) {
+    solve_triangle(random);
     auto c = make_case(random, comm, true);
     solve(random, *c);
     change(random, *c);

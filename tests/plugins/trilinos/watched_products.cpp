@@ -21,9 +21,12 @@
 
 extern "C" {
 extern int num_plain_products;
+extern int num_plain_solves;
 void epetra_dcrsmv_(const int*, const int*, const int*, double*, int*, int*, double*, double*);
 void epetra_dcrsmm_(const int*, const int*, const int*, double*, int*, int*, double*, const int*,
                     double*, const int*, const int*);
+void epetra_dcrssv_(const int*, const int*, const int*, const int*, const int*, const int*, double*,
+                    int*, int*, double*, double*, const int*);
 }
 
 namespace {
@@ -32,6 +35,7 @@ constexpr int num_rows = 3000;
 constexpr int num_items = 5 * num_rows;
 int num_wrong = 0;
 int num_products = 0;
+int num_solves = 0;
 
 /// Memory of its own for an array: private pages, or shared ones.
 template <class T>
@@ -58,6 +62,12 @@ class Pages {
   T* data_;
 };
 
+struct Arrays {
+  double* values;
+  int* columns;
+  int* starts;
+};
+
 /// A band, with items at -50, -1, 0, 1, 50 around the diagonal, modulo the number of rows.
 struct Band {
   explicit Band(int sharing = MAP_PRIVATE, std::size_t offset = 0)
@@ -80,13 +90,13 @@ struct Band {
       }
     }
   }
+  operator Arrays() const { return {values.data(), columns.data(), starts.data()}; }
   Pages<double> values;
   Pages<int> columns, starts;
 };
 
 void expect_equal(const std::string& what, const std::vector<double>& found,
                   const std::vector<double>& right) {
-  ++num_products;
   for (std::size_t i = 0; i < right.size(); ++i) {
     if (std::abs(found[i] - right[i]) <= 1e-13 * (1 + std::abs(right[i]))) continue;
     if (++num_wrong < 20) {
@@ -96,7 +106,7 @@ void expect_equal(const std::string& what, const std::vector<double>& found,
   }
 }
 
-void check(const std::string& what, const Band& a, bool transposed = false, int vectors = 1) {
+void check(const std::string& what, const Arrays& a, bool transposed = false, int vectors = 1) {
   const int flag = transposed ? 1 : 0;
   const auto n = static_cast<std::size_t>(num_rows);
   const auto count = static_cast<std::size_t>(vectors);
@@ -114,13 +124,99 @@ void check(const std::string& what, const Band& a, bool transposed = false, int 
     }
   }
   if (vectors == 1) {
-    epetra_dcrsmv_(&flag, &num_rows, &num_rows, a.values.data(), a.columns.data(), a.starts.data(),
-                   x.data(), y.data());
+    epetra_dcrsmv_(&flag, &num_rows, &num_rows, a.values, a.columns, a.starts, x.data(), y.data());
   } else {
-    epetra_dcrsmm_(&flag, &num_rows, &num_rows, a.values.data(), a.columns.data(), a.starts.data(),
-                   x.data(), &num_rows, y.data(), &num_rows, &vectors);
+    epetra_dcrsmm_(&flag, &num_rows, &num_rows, a.values, a.columns, a.starts, x.data(), &num_rows,
+                   y.data(), &num_rows, &vectors);
   }
   expect_equal(what, y, right);
+  ++num_products;
+}
+
+/// Two matrices whose values, or columns, are the same arrays.
+void check_sharing() {
+  const Band a;
+  const Band b;
+  const std::vector<int> starts(a.starts.data(), a.starts.data() + num_rows + 1);
+  auto other_starts = starts;
+  const Arrays same_values{a.values.data(), a.columns.data(), other_starts.data()};
+  const Arrays same_columns{b.values.data(), a.columns.data(), a.starts.data()};
+  for (std::size_t i = 0; i < 60; ++i) {
+    const auto what = "shared arrays " + std::to_string(i);
+    if (i % 4 == 1) a.values[50 * i] += 1;
+    if (i % 4 == 2) b.values[50 * i] += 1;
+    if (i % 20 == 3) a.fill(static_cast<int>(10 + i));
+    for (int k = static_cast<int>(i) % 3; k >= 0; --k) check(what, a);
+    check(what + ", values", same_values);
+    check(what + ", columns", same_columns, i % 5 == 0);
+  }
+}
+
+/// A triangle without its diagonal of ones.
+struct Triangle {
+  explicit Triangle(bool is_upper)
+      : upper(is_upper), values(3 * num_rows), columns(3 * num_rows), starts(num_rows + 1) {
+    fill(50);
+  }
+  void fill(int distance) const {
+    std::size_t k = 0;
+    for (int row = 0; row < num_rows; ++row) {
+      for (const int shift : {distance, 2, 1}) {
+        const int column = upper ? row + distance + 1 - shift : row - shift;
+        if (column <= row && upper) continue;
+        if (column < 0 || column >= num_rows) continue;
+        columns[k] = column;
+        values[k] = 0.3 * std::sin(static_cast<double>(k));
+        ++k;
+      }
+      starts[static_cast<std::size_t>(row) + 1] = static_cast<int>(k);
+    }
+  }
+  bool upper;
+  Pages<double> values;
+  Pages<int> columns, starts;
+};
+
+/// The right-hand side is made from a solution that is known.
+void check_solve(const std::string& what, const Triangle& t, bool transposed, bool in_place) {
+  const int upper = t.upper ? 1 : 0;
+  const int turned = transposed ? 1 : 0;
+  const int one = 1;
+  const int same = in_place ? 1 : 0;
+  const auto n = static_cast<std::size_t>(num_rows);
+  std::vector<double> right(n);
+  for (std::size_t i = 0; i < n; ++i) right[i] = std::cos(static_cast<double>(i) + num_solves);
+  auto b = right;
+  for (std::size_t row = 0; row < n; ++row) {
+    for (int k = t.starts[row]; k < t.starts[row + 1]; ++k) {
+      const auto item = static_cast<std::size_t>(k);
+      const auto column = static_cast<std::size_t>(t.columns[item]);
+      (transposed ? b[column] : b[row]) +=
+          t.values[item] * (transposed ? right[row] : right[column]);
+    }
+  }
+  std::vector<double> apart(n, NAN);
+  auto& x = in_place ? b : apart;
+  epetra_dcrssv_(&upper, &turned, &one, &one, &num_rows, &num_rows, t.values.data(),
+                 t.columns.data(), t.starts.data(), b.data(), x.data(), &same);
+  ++num_solves;
+  expect_equal(what, x, right);
+}
+
+void check_solves(bool upper) {
+  const Triangle t(upper);
+  const std::string which = upper ? "upper triangle" : "lower triangle";
+  for (int i = 0; i < 100; ++i) {
+    const std::string what = which + " " + std::to_string(i);
+    for (int k = 0; k < 6; ++k) check_solve(what, t, k % 3 == 2, k % 2 == 1);
+    if (i % 10 == 9) {
+      t.fill(40 + i);
+    } else {
+      t.values[static_cast<std::size_t>(29 * i)] += 0.125;
+    }
+    check_solve(what + ", changed", t, false, false);
+    check_solve(what + ", changed, transposed", t, true, false);
+  }
 }
 
 struct Change {
@@ -223,7 +319,8 @@ void check_shared() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_replaced = argc > 1 && std::strcmp(argv[1], "replaced") == 0;
+  const bool solves_too = argc > 1 && std::strcmp(argv[1], "replaced") == 0;
+  const bool is_replaced = solves_too || (argc > 1 && std::strcmp(argv[1], "products") == 0);
   {
     Band a;
     Band b(MAP_PRIVATE, 24);  // whose pages hold something else before it
@@ -243,13 +340,22 @@ int main(int argc, char** argv) {
     c->values[static_cast<std::size_t>(i)] = i;
     for (int k = 0; k < 8; ++k) check("one of many", *c);
   }
-  check_shared();
+  check_sharing();
+  check_solves(false);
+  check_solves(true);
+  check_shared();  // the last one: matrices at its addresses stay Epetra's
   const int replaced = num_products - num_plain_products;
   if (is_replaced && replaced < 1500) {
     std::printf("only %d products were replaced\n", replaced);
     ++num_wrong;
   }
-  if (num_wrong == 0) std::printf("%d products: all is right\n", num_products);
+  const int replaced_solves = num_solves - num_plain_solves;
+  if (is_replaced && (replaced_solves > 1000) != solves_too) {
+    std::printf("%d of %d solves were replaced\n", replaced_solves, num_solves);
+    ++num_wrong;
+  }
+  if (num_wrong == 0)
+    std::printf("%d products, %d solves: all is right\n", num_products, num_solves);
   std::fflush(stdout);
   return num_wrong == 0 ? 0 : 1;
 }
