@@ -12,7 +12,6 @@
 #include "core/same_on_all.hpp"
 #include "file/hints/hint_table.hpp"
 #include "file/settings.hpp"
-#include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::file {
@@ -304,7 +303,7 @@ std::vector<int> spread_over_nodes(const NodeMap& nodes, int per_node) {
     const auto ranks = nodes.ranks_on(node);
     const int count = std::min(per_node, static_cast<int>(ranks.size()));
     for (int k = 0; k < count; ++k) {
-      const auto place = split_evenly(std::ssize(ranks), count, k).start;
+      const auto place = k * std::ssize(ranks) / count;  // even where `count` does not divide
       chosen.push_back(ranks[static_cast<std::size_t>(place)]);
     }
   }

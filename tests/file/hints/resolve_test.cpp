@@ -212,6 +212,20 @@ TEST_F(Resolve, ShownOnRequestByRankZero) {
   }
 }
 
+// Of 8 ranks on nodes of 4, each node gets as many writers as another, or one more.
+TEST_F(Resolve, WritersAreSpreadEvenly) {
+  const NodeMap nodes({0, 0, 0, 0, 1, 1, 1, 1});
+  const auto writers_of = [&](const char* cb_nodes) {
+    Settings settings = resolve(comm_, "/tmp/a.h5", {{"cb_nodes", cb_nodes}});
+    return choose_writers(settings, nodes, 1, "");
+  };
+  EXPECT_EQ(writers_of("2"), (std::vector<int>{0, 4}));
+  EXPECT_EQ(writers_of("3"), (std::vector<int>{0, 2, 5}));
+  EXPECT_EQ(writers_of("5"), (std::vector<int>{0, 1, 3, 4, 6}));
+  EXPECT_EQ(writers_of("6"), (std::vector<int>{0, 1, 2, 4, 5, 6}));
+  EXPECT_EQ(writers_of("9").size(), 8U);
+}
+
 TEST_F(Resolve, AWrongEnvironmentIsTheSameErrorOnEveryRank) {
   set_environment("*.h5:cb_nodes=two");
   for (const char* path : {"/tmp/a.h5", "/tmp/matches_no_pattern.dat"}) {
