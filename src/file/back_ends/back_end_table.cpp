@@ -88,9 +88,10 @@ void create_file(const std::string& path, const Settings& settings) {
     make_empty(target);
     const auto problem = set_stripes(target, settings.striping_unit, settings.striping_factor);
     if (!problem.empty()) say(LogLevel::warning, fmt::format("{}: {}", path, problem));
+    if (!access.is_file()) return;
     const Descriptor made = open_descriptor(target, O_RDONLY);
     if (!made) fail_errno(errno);
-    if (access.is_file()) access.apply(made.get());
+    access.apply(made.get());
   } catch (const Error& error) {
     fail_io("replace", path, error.sys_errno());
   }
