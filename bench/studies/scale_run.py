@@ -6,6 +6,7 @@ Needs the standard library only.
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
+from tailrace.planning.file_system import FileSystem, find_file_system
 from tailrace.planning.machine import choose_nodes, find_machine, place_ranks
 
 SOURCE_ROOT = Path(__file__).resolve().parent.parent.parent
@@ -36,6 +38,16 @@ MODEL = {
     "smpi/iprobe": "2e-7",
     "smpi/test": "2e-7",
 }
+# SimGrid's own collective calls start all messages at once, which takes hours to simulate. Those of
+# `ompi` and `mpich` deadlock with some communicators of a few ranks per node.
+FEW_MESSAGES = {
+    "smpi/allgather": "bruck",
+    "smpi/allgatherv": "ompi_bruck",
+    "smpi/allreduce": "rdb",
+    "smpi/alltoall": "bruck",
+    "smpi/alltoallv": "pair",
+    "smpi/bcast": "binomial_tree",
+}
 DEFAULTS = {
     "placement": "all",  # nodes of the machine
     "per_node": "1",  # ranks of a node
@@ -48,7 +60,17 @@ DEFAULTS = {
     "payload": "folded",  # or real
     "limit": "600",  # [s] of this machine's time
     "driver": "exchange",
+    # Of driver output; `bytes` are those of a rank.
+    "storage": "",  # name or TOML file of a file system, as `tailrace plan --storage`
+    "strategy": "shared",  # file_per_process, shared, aggregated, or a strategy of File
+    "piece": "0",  # contiguous bytes of a rank in the file; 0: all of them
+    "writers": "0",  # of aggregated and collective; 0: one for each stripe's target
+    "stripes": "0",  # of a file; 0: one for a file per process, else as many as possible
+    "group": "0",  # ranks of a group of strategy grouped; 0: as many as on a node
+    "direction": "write",  # or read
+    "seed": "1",  # of the shares of targets that other jobs take
 }
+OUTPUT_WORDS = ("strategy", "writers", "stripes", "group", "direction")
 
 
 @dataclass(frozen=True)
@@ -103,7 +125,29 @@ def run(machine_text: str, asked: dict[str, str], folder: Path) -> Finished:
         environment["TAILRACE_PAYLOAD"] = options["payload"]
         environment["TAILRACE_READ_OVERHEAD_S"] = options["overhead"]
         environment["TAILRACE_TUNE"] = "off"
+        if options["storage"]:
+            system = find_file_system(options["storage"])
+            environment["TAILRACE_STORAGE"] = storage_text(system, int(options["seed"]))
+        elif options["driver"] in ("output", "storage_check"):
+            raise TailraceError(f"driver={options['driver']} needs storage=", status=2)
         return _run(words, environment, float(options["limit"]))
+
+
+def storage_text(system: FileSystem, seed: int) -> str:
+    """Return the parameters of a file system as the simulated one reads them."""
+    words = [
+        f"{table}.{key}={value}"
+        for table in ("targets", "metadata", "locks", "clients", "network")
+        for key, value in vars(getattr(system, table)).items()
+        if not isinstance(value, str)
+    ]
+    load = system.load
+    shares = [load.mean] * system.targets.count if load.mean > 0 else []
+    if load.spread > 0:
+        scale = load.mean * (1 - load.mean) / load.spread**2 - 1
+        draw = random.Random(seed).betavariate
+        shares = [min(draw(load.mean * scale, (1 - load.mean) * scale), 0.999) for _ in shares]
+    return ",".join([*words, "load=" + ":".join(f"{share:.6f}" for share in shares)])
 
 
 def _grid(text: str, nodes: list[int], per_node: int) -> tuple[int, int]:
@@ -124,6 +168,8 @@ def _words(options: dict[str, str], folder: Path, ranks: int, hosts: str) -> lis
         model["smpi/coll-selector"] = selector
     elif method == "mpi" and selector:
         model["smpi/alltoall"] = selector
+    elif options["driver"] == "output":
+        model |= FEW_MESSAGES
     if float(options["overhead"]) > 0:
         for way in ("os", "ois", "or"):
             model[f"smpi/{way}"] = f"0:{options['overhead']}:0"
@@ -134,6 +180,9 @@ def _words(options: dict[str, str], folder: Path, ranks: int, hosts: str) -> lis
     words += ["--method", "mpi" if method == "mpi" else options["alltoall"]]
     words += ["--bytes", str(read_bytes(options["bytes"]))]
     words += ["--total", str(read_bytes(options["total"]))]
+    if options["driver"] == "output":
+        words += ["--piece", str(read_bytes(options["piece"]))]
+        words += [word for key in OUTPUT_WORDS for word in (f"--{key}", options[key])]
     return words + (["--grid", options["grid"]] if options["grid"] else [])
 
 

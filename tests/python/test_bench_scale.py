@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulated machines: their texts, where ranks are on them, the bench that compares ways there."""
 
+import math
 import shutil
 import stat
 from pathlib import Path
@@ -12,6 +13,7 @@ from tailrace.benchmarks.drivers import Command
 from tailrace.benchmarks.options import MovingOptions, Options
 from tailrace.benchmarks.rounds import measure
 from tailrace.errors import TailraceError
+from tailrace.planning.file_system import KEYS, find_file_system
 from tailrace.planning.machine import choose_nodes, find_machine, place_ranks
 
 
@@ -76,6 +78,31 @@ def test_wrong_settings_are_named() -> None:
         scale.entries(Options(moving=MovingOptions(patterns=["slabs"])))
     with pytest.raises(TailraceError, match="--ranks 100"):
         scale.entries(Options(ranks=[100]))
+
+
+def test_simulated_storage_has_the_numbers_of_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[targets]\ncount = 3\nbytes_per_s = 1e8\n[load]\nmean = 0.5\n")
+    text = scale_run.storage_text(find_file_system(str(path)), seed=1)
+    values = dict(word.split("=") for word in text.split(","))
+    numbers = {key for key, (default, _) in KEYS.items() if not isinstance(default, str)}
+    assert set(values) == numbers - {"load.mean", "load.spread"} | {"load"}
+    assert values["targets.count"] == "3" and float(values["targets.bytes_per_s"]) == 1e8
+    assert float(values["clients.node_bytes_per_s"]) == math.inf
+    assert values["load"] == "0.500000:0.500000:0.500000"
+    assert storage_load(path, "spread = 0", seed=1) == [0.5] * 3
+    shares = storage_load(path, "spread = 0.2", seed=1)
+    assert len(set(shares)) == 3 and all(0 < share < 1 for share in shares)
+    assert shares == storage_load(path, "spread = 0.2", seed=1)
+    assert shares != storage_load(path, "spread = 0.2", seed=2)
+    with pytest.raises(TailraceError, match="driver=output needs storage="):
+        scale_run.run("torus:4,bw=1", {"driver": "output"}, tmp_path)
+
+
+def storage_load(path: Path, spread: str, seed: int) -> list[float]:
+    path.write_text(f"[targets]\ncount = 3\n[load]\nmean = 0.5\n{spread}\n")
+    text = scale_run.storage_text(find_file_system(str(path)), seed)
+    return [float(share) for share in text.rpartition("load=")[2].split(":")]
 
 
 def test_without_simgrid_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

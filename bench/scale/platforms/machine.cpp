@@ -5,7 +5,8 @@
 //   dragonfly:GROUPSxCHASSISxROUTERSxNODES,host=25,local=25,chassis=25,global=50
 //   fat_tree:16x16,up=1x8,cables=1x1,bw=12.5
 // and for all of them loopback=GB/s (between ranks of a node), latency=s (of a link), cores=N.
-// `smpirun -platform libtailrace_machine.so` loads it. Nodes are hosts n0, n1, ...
+// `smpirun -platform libtailrace_machine.so` loads it. Nodes are hosts n0, n1, ... With
+// TAILRACE_STORAGE, the targets of a simulated file system are hosts behind some of the nodes.
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <map>
 #include <string>
 #include <vector>
+
+#include "storage/storage.hpp"
 
 namespace {
 
@@ -131,7 +134,7 @@ void set_bandwidths(const std::vector<unsigned long>& extents, const Numbers& ba
   }
 }
 
-void make_torus(const Machine& machine) {
+s4u::NetZone* make_torus(const Machine& machine, const s4u::NetZone* world) {
   const Numbers given = machine.get("bw", {});
   if (given.size() != 1 && given.size() != machine.extents.size()) {
     refuse(machine.text, "expected bw= with one bandwidth, or one for each axis");
@@ -145,13 +148,16 @@ void make_torus(const Machine& machine) {
     bandwidth.push_back(given[given.size() == 1 ? 0 : axis]);
   }
   if (extents.empty()) refuse(machine.text, "expected at least two nodes");
-  s4u::create_torus_zone("torus", nullptr, extents, callbacks(machine), bandwidth.front() * 1e9,
-                         machine.number("latency", latency_s), both_ways)
-      ->seal();
+  s4u::NetZone* zone =
+      s4u::create_torus_zone("torus", world, extents, callbacks(machine), bandwidth.front() * 1e9,
+                             machine.number("latency", latency_s), both_ways);
+  zone->seal();
   set_bandwidths(extents, bandwidth);
+  return zone;
 }
 
-void make_dragonfly(const s4u::Engine& engine, const Machine& machine) {
+s4u::NetZone* make_dragonfly(const s4u::Engine& engine, const Machine& machine,
+                             const s4u::NetZone* world) {
   if (machine.extents.size() != 4) {
     refuse(machine.text, "expected dragonfly:GROUPSxCHASSISxROUTERSxNODES");
   }
@@ -160,9 +166,10 @@ void make_dragonfly(const s4u::Engine& engine, const Machine& machine) {
     refuse(machine.text, "a group needs a router for the link to each group");
   }
   const s4u::DragonflyParams shape({count(0), 1}, {count(1), 1}, {count(2), 1}, count(3));
-  s4u::create_dragonfly_zone("dragonfly", nullptr, shape, callbacks(machine), unlimited * 1e9,
-                             machine.number("latency", latency_s), both_ways)
-      ->seal();
+  s4u::NetZone* zone =
+      s4u::create_dragonfly_zone("dragonfly", world, shape, callbacks(machine), unlimited * 1e9,
+                                 machine.number("latency", latency_s), both_ways);
+  zone->seal();
   const std::vector<std::pair<std::string, std::string>> kinds{{"local_link", "host"},
                                                                {"green_link", "local"},
                                                                {"black_link", "chassis"},
@@ -173,9 +180,10 @@ void make_dragonfly(const s4u::Engine& engine, const Machine& machine) {
       link->set_bandwidth(machine.number(key, unlimited) * 1e9);
     }
   }
+  return zone;
 }
 
-void make_fat_tree(const Machine& machine) {
+s4u::NetZone* make_fat_tree(const Machine& machine, const s4u::NetZone* world) {
   const std::size_t levels = machine.extents.size();
   const Numbers bandwidth = machine.get("bw", {});
   if (bandwidth.empty() || std::any_of(bandwidth.begin(), bandwidth.end(),
@@ -190,9 +198,19 @@ void make_fat_tree(const Machine& machine) {
   const s4u::FatTreeParams shape(static_cast<unsigned int>(levels), counts(machine.extents),
                                  counts(machine.get("up", ones)),
                                  counts(machine.get("cables", ones)));
-  s4u::create_fatTree_zone("fat_tree", nullptr, shape, callbacks(machine), bandwidth[0] * 1e9,
-                           machine.number("latency", latency_s), both_ways)
-      ->seal();
+  s4u::NetZone* zone =
+      s4u::create_fatTree_zone("fat_tree", world, shape, callbacks(machine), bandwidth[0] * 1e9,
+                               machine.number("latency", latency_s), both_ways);
+  zone->seal();
+  return zone;
+}
+
+s4u::NetZone* make_machine(const s4u::Engine& engine, const Machine& machine,
+                           const s4u::NetZone* world) {
+  if (machine.kind == "torus") return make_torus(machine, world);
+  if (machine.kind == "dragonfly") return make_dragonfly(engine, machine, world);
+  if (machine.kind == "fat_tree") return make_fat_tree(machine, world);
+  refuse(machine.text, "unknown kind `" + machine.kind + "`: use torus, dragonfly or fat_tree");
 }
 
 }  // namespace
@@ -201,8 +219,13 @@ extern "C" void load_platform(const s4u::Engine& engine);
 void load_platform(const s4u::Engine& engine) {
   const char* text = std::getenv("TAILRACE_MACHINE");
   const Machine machine = parse(text == nullptr ? "" : text);
-  if (machine.kind == "torus") return make_torus(machine);
-  if (machine.kind == "dragonfly") return make_dragonfly(engine, machine);
-  if (machine.kind == "fat_tree") return make_fat_tree(machine);
-  refuse(machine.text, "unknown kind `" + machine.kind + "`: use torus, dragonfly or fat_tree");
+  const char* storage = std::getenv("TAILRACE_STORAGE");
+  if (storage == nullptr) {
+    make_machine(engine, machine, nullptr);
+    return;
+  }
+  s4u::NetZone* world = s4u::create_full_zone("world");
+  s4u::NetZone* nodes = make_machine(engine, machine, world);
+  scale::Storage::attach(storage, world, nodes, engine.get_host_count());
+  world->seal();
 }
