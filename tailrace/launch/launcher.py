@@ -59,7 +59,15 @@ def _srun(path: str, request: Request, env: Mapping[str, str]) -> Launch:
     prefix = [path, *_where(request.ranks, env), f"--cpus-per-task={request.threads}"]
     if "SLURM_STEP_ID" in env:  # the step of this shell holds the processors of the job
         prefix.append("--overlap")
-    return _named_step(Launch("srun", prefix, _true_barrier(path, env)))
+    return _named_step(Launch("srun", prefix, _true_barrier(path, env) | _end_together(env)))
+
+
+def _end_together(env: Mapping[str, str]) -> dict[str, str]:
+    """Return what makes srun end all ranks when one is killed, as mpirun does.
+
+    By Slurm's default (KillOnBadExit=0) the others stay, and may wait for it for ever.
+    """
+    return {} if "SLURM_KILL_BAD_EXIT" in env else {"SLURM_KILL_BAD_EXIT": "1"}
 
 
 def _where(ranks: int, env: Mapping[str, str]) -> list[str]:
@@ -235,14 +243,16 @@ def _refuse_in_copies(ranks: int, env: Mapping[str, str]) -> None:
         )
 
 
-def _custom(text: str, ranks: int) -> Launch:
+def _custom(text: str, ranks: int, env: Mapping[str, str]) -> Launch:
     """Return the launcher that TAILRACE_LAUNCHER names."""
     try:
         words = [word.replace("{ranks}", str(ranks)) for word in shlex.split(text)]
     except ValueError as error:
         raise TailraceError(f"TAILRACE_LAUNCHER={text}: {error}", status=2) from error
     launch = Launch("TAILRACE_LAUNCHER", words)
-    return _named_step(launch) if words and Path(words[0]).name == "srun" else launch
+    if not words or Path(words[0]).name != "srun":
+        return launch
+    return _named_step(replace(launch, environment=_end_together(env)))
 
 
 def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = None) -> Launch:
@@ -258,7 +268,7 @@ def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = 
 def _choose(ranks: int, threads: int, env: Mapping[str, str]) -> Launch:
     custom = env.get("TAILRACE_LAUNCHER")
     if custom:
-        return _custom(custom, ranks)
+        return _custom(custom, ranks, env)
     path = env.get("PATH")
     request = _request(ranks, threads, path)
     if ranks > MOST_RANKS_PER_CORE * request.cores and not any(name in env for name in JOB_NAMES):

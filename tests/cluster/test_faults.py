@@ -71,6 +71,19 @@ def test_a_node_is_switched_off_during_output(small: Cluster, servers: str) -> N
     assert check_whole(small, "off") >= count + 2
 
 
+@pytest.mark.parametrize("node", ["n1", "n2"])
+@pytest.mark.parametrize("servers", ["none", "thread"])
+def test_a_rank_is_killed(small: Cluster, servers: str, node: str) -> None:
+    """Its job ends, though Slurm would leave the other ranks alone."""
+    job = submit(small, f"{LONG} -o killed --servers {servers}")
+    wait_for_fields(small, job, "killed", 4)
+    small.on(node, "pkill", "-KILL", "-f", "^/[^ ]*tailrace-turbulence", check=True)
+    assert small.wait_for_job(job, timeout=120)["JobState"] == "FAILED", log_of(small, job)
+    assert check_whole(small, "killed") >= 4
+    for name in ("n1", "n2"):
+        wait(lambda n=name: not small.left_over(n), 60, lambda n=name: str(small.left_over(n)))
+
+
 def test_a_link_that_is_down_for_a_while(small: Cluster) -> None:
     job = submit(small, f"{LONG} -o pause")
     wait_for_fields(small, job, "pause", 4)

@@ -39,6 +39,14 @@ def test_srun_inside_a_slurm_job(tmp_path: Path) -> None:
     assert find_launcher(4, 2, env).kind == "Open MPI"  # not in a job
 
 
+@pytest.mark.parametrize("custom", ["", "srun -n {ranks}"])
+def test_srun_ends_all_ranks_when_one_is_killed(tmp_path: Path, custom: str) -> None:
+    env = machine(tmp_path, srun="slurm 23") | {"SLURM_JOB_ID": "7", "TAILRACE_LAUNCHER": custom}
+    assert find_launcher(4, 1, env).environment["SLURM_KILL_BAD_EXIT"] == "1"
+    own = find_launcher(4, 1, env | {"SLURM_KILL_BAD_EXIT": "0"}).environment
+    assert "SLURM_KILL_BAD_EXIT" not in own
+
+
 HET_JOB = {
     "SLURM_JOB_ID": "7",
     "SLURM_HET_SIZE": "2",
