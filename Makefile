@@ -163,7 +163,7 @@ cluster: build $(STAMPS)/venv-test $(STAMPS)/venv-cluster  ## Tests on the nodes
 	@status=0; results=$(CURDIR)/build/$(PRESET)/cluster.xml; \
 	ctest --preset $(PRESET) -L '^cluster$$' -j $(JOBS) --output-junit $$results || status=1; \
 	tests/skips.py $$results || status=1; \
-	TAILRACE_TEST_SKIPS=check $(TEST_ENV) $(PY) -m pytest -q -m cluster tests/cluster || status=1; \
+	TAILRACE_TEST_SKIPS=check $(TEST_ENV) $(PY) -m pytest -q -m "cluster and not slow" tests/cluster || status=1; \
 	if [ $$status -ne 0 ]; then echo "tailrace: tests FAILED (see above)" >&2; fi; exit $$status
 
 # On 1 and 3 ranks, some on 2: under tsan what has threads; under asan (addresses, undefined
