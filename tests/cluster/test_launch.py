@@ -287,11 +287,16 @@ def test_a_requeued_job_continues(slurm: Cluster) -> None:
     slurm.wait_for_job(job, "PENDING")
     first = max(steps_of(slurm, "requeued"))
 
+    def released() -> bool:
+        # slurmd refuses the job in the second in which it was requeued.
+        done = slurm.on("head", "scontrol", "update", f"jobid={job}", "starttime=now+3")
+        return done.returncode == 0
+
     def runs_again() -> bool:
-        slurm.on("head", "scontrol", "update", f"jobid={job}", "starttime=now")
         found = slurm.job(job)
         return found["JobState"] == "RUNNING" and found["Restarts"] == "1"
 
+    wait(released, 60, lambda: str(slurm.job(job)))
     wait(runs_again, 300, lambda: str(slurm.job(job)))
     wait_for_steps(slurm, job, "requeued", first + 60)
     slurm.on("head", "scancel", "--signal=TERM", job, check=True)
