@@ -166,6 +166,10 @@ def test_term_reaches_all_components_of_a_heterogeneous_job(slurm: Cluster, how:
         slurm.on("head", "scancel", "--signal=TERM", job, check=True)
     else:
         slurm.on("head", "scancel", "--batch", "--signal=TERM", job, check=True)
+    summary = slurm.outside(slurm.shared / run / "summary.json")
+    wait(summary.exists, 300, lambda: log_of(slurm, job))
+    # On a busy machine srun of Slurm 22.05 may not notice that the ranks of both steps have ended.
+    slurm.on("head", "scancel", job)
     slurm.wait_for_job(job)
     assert ranks_of(slurm, run) == 3
     last = steps_of(slurm, run)
