@@ -10,6 +10,7 @@
 #include "core/awaited.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"
+#include "core/wait.hpp"
 #include "tailrace/more/launched_alone.hpp"
 
 namespace tailrace {
@@ -88,7 +89,7 @@ Comm Comm::duplicate() const {
   // Open MPI 4.1 ends a program whose MPI_Ialltoallw is over a Cartesian communicator, as its rows
   // of types are those of neighbours there: messages go over one without a topology.
   int topology = MPI_UNDEFINED;
-  check_mpi(MPI_Topo_test(raw(), &topology));
+  if (!mpi_library_is("SMPI")) check_mpi(MPI_Topo_test(raw(), &topology));  // SMPI has none
   Comm result = topology == MPI_UNDEFINED ? Comm(raw()) : split(0, rank_);
   result.nodes_ = nodes_;
   return result;

@@ -30,13 +30,6 @@ long scheduling_group() {
   return dash == std::string::npos ? 0 : std::strtol(name.c_str() + dash + 1, nullptr, 10);
 }
 
-bool library_is(const char* start) {
-  char name[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(name, &length);
-  return std::strncmp(name, start, std::strlen(start)) == 0;
-}
-
 /// Ranks of the whole job on this node, as its launcher says: they share the cores, also those that
 /// are not in the communicator.
 int count_ranks(const Comm& node) {
@@ -51,6 +44,13 @@ int count_ranks(const Comm& node) {
 
 }  // namespace
 
+bool mpi_library_is(const char* start) {
+  char name[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(name, &length);
+  return std::strncmp(name, start, std::strlen(start)) == 0;
+}
+
 int count_cores(const Comm& node) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -64,12 +64,12 @@ WaitFacts find_wait_facts(const Comm& comm) {
   WaitFacts facts;
   facts.ranks_on_node = count_ranks(node);
   facts.cores = count_cores(node);
-  facts.simulated = library_is("SMPI");
+  facts.simulated = mpi_library_is("SMPI");
   long groups[2] = {scheduling_group(), 0};
   groups[1] = -groups[0];
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, groups, 2, MPI_LONG, MPI_MAX, node.raw()));
   facts.yield_works = groups[0] == -groups[1];
-  facts.mpi_yields = library_is("Open MPI");
+  facts.mpi_yields = mpi_library_is("Open MPI");
   return facts;
 }
 

@@ -40,6 +40,8 @@ struct WaitPolicy {
   double longest_nap_s = 500e-6;
 };
 
+/// Whether the text by which MPI describes itself begins with `start`: "Open MPI", "SMPI". Local.
+bool mpi_library_is(const char* start);
 /// Collective over `comm`, blocking; the same on all ranks of a node.
 WaitFacts find_wait_facts(const Comm& comm);
 /// Local.
