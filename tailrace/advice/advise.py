@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -21,6 +22,7 @@ from tailrace.advice.statistics import Interval
 from tailrace.advice.tips import TIPS
 from tailrace.advice.tips.compilers import installed_compilers
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
+from tailrace.advice.written_files import WrittenFiles
 from tailrace.errors import TailraceError
 from tailrace.profile.job import find_dense_library, find_library, run_recorded
 from tailrace.profile.records import records_folder
@@ -38,6 +40,7 @@ class Advice:
     not_applying: dict[str, str]  # tip -> why
     seconds: float  # that the experiments took
     builds: list[str] = field(default_factory=list)  # what is to be said of them, in lines
+    files: WrittenFiles | None = None  # that were compared
 
 
 def launch_once(runner: Runner, command: list[str]) -> Launch:
@@ -119,6 +122,8 @@ def advise(
     if runner.builds:
         runner.builds.require_one_file([path for one in launch.ranks for path in one.modules])
         found, built = runner.builds.prepare(found)
+    if any(one.setting.changes_writing for one in found):
+        runner.files = WrittenFiles(Path.cwd())
     begin = time.monotonic()
     experiment = Experiment(runner, budget_s, time.monotonic, tell=tell)
     try:
@@ -129,7 +134,7 @@ def advise(
     if runner.builds and any(tip in (chosen or BUILD_TIPS) for tip in BUILD_TIPS):
         tell("loops")
         built += loops.report(runner, outcome.setting.build if outcome.setting else {})
-    return Advice(outcome, not_applying, time.monotonic() - begin, built)
+    return Advice(outcome, not_applying, time.monotonic() - begin, built, runner.files)
 
 
 def compared_lines(runner: Runner) -> list[str]:
@@ -200,6 +205,7 @@ def summary(advice: Advice) -> list[str]:
             "A gain is the median of pairs with its 99 % interval; other runs chose the setting.",
         ]
     lines += [note[0].upper() + note[1:] + "." for note in found.notes]
+    lines += [advice.files.text] if advice.files and advice.files.text else []
     if found.setting is None and was_tried(advice):
         lines.append("No setting was found that makes it faster on this machine.")
         if found.noise > MOST_NOISE:
@@ -248,6 +254,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "together": _interval_data(found.together),
         "notes": found.notes,
         "builds": advice.builds,
+        **({"files": advice.files.data} if advice.files and advice.files.runs else {}),
     }
 
 

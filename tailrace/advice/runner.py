@@ -11,6 +11,7 @@ from tailrace.advice.builds import Builds, run_group
 from tailrace.advice.experiment import NONE, RunFailedError
 from tailrace.advice.outputs import Comparison, compare
 from tailrace.advice.setting import Setting
+from tailrace.advice.written_files import WrittenFiles
 from tailrace.errors import TailraceError
 from tailrace.launch.launcher import Launch
 from tailrace.launch.stderr_filter import without_noise
@@ -25,6 +26,7 @@ class Runner:
     """A program on so many ranks. `metric` finds a number in its output to use for the time.
 
     With `builds`, settings may be built otherwise; such a one fails if it prints other results.
+    A setting that changes how files are written fails if the program writes other ones.
     """
 
     ranks: int
@@ -35,6 +37,7 @@ class Runner:
     timeout_s: float = FIRST_TIMEOUT_S
     builds: Builds | None = None
     compared: dict[str, Comparison] = field(default_factory=dict)  # by the setting's name
+    files: WrittenFiles | None = None  # if settings that change the writing are tried
     _plain: list[str] = field(default_factory=list)  # outputs of equal runs
 
     def words(self, setting: Setting) -> list[str]:
@@ -47,10 +50,30 @@ class Runner:
 
     def __call__(self, setting: Setting) -> float:
         """Run the program once; return the seconds of the launcher, or what `metric` finds."""
-        output, seconds = self.run_once(setting)
+        if self.files and setting.changes_writing:
+            while self.files.needs_plain:
+                self._run_compared(NONE, self.files)
+        output, seconds = (
+            self._run_compared(setting, self.files) if self.files else self.run_once(setting)
+        )
         if self.builds:
             self._compare(setting, output)
         return self._measured(output, seconds)
+
+    def _run_compared(self, setting: Setting, files: WrittenFiles) -> tuple[str, float]:
+        """Run the program once and look at its files; raise if a setting changed them."""
+        plain = not setting.changes_the_run and not setting.build
+        if not setting.changes_writing and not (plain and files.needs_plain):
+            return self.run_once(setting)
+        files.begin()
+        done = self.run_once(setting)
+        if plain:
+            files.end_plain()
+            return done
+        wrong = files.end_changed()
+        if wrong:
+            raise RunFailedError(wrong)
+        return done
 
     def _compare(self, setting: Setting, output: str) -> None:
         """Compare what a build prints with two runs of the plain one; raise if it is wrong."""

@@ -48,6 +48,14 @@ class Setting:
         """Tell whether it changes more than how the program is built."""
         return bool(self.environment or self.options or self.wrapper)
 
+    @property
+    def changes_writing(self) -> bool:
+        """Tell whether it changes how the program writes its files."""
+        preloaded = self.environment.get("LD_PRELOAD", "")
+        return "libtailrace_io" in preloaded or any(
+            name in self.environment for name in ("TAILRACE_IO", "OMPI_MCA_io")
+        )
+
     def launched_by(self, launch: Launch) -> list[str]:
         """Return the launcher's words with our options in place of its own of the same name."""
         words = list(launch.prefix)

@@ -29,6 +29,7 @@ from tailrace.advice.named import named_setting
 from tailrace.advice.remembered import remember
 from tailrace.advice.runner import Runner, command_text, make_runner
 from tailrace.advice.statistics import LOOKS
+from tailrace.advice.written_files import WrittenFiles
 from tailrace.cli.console import make_console
 from tailrace.cli.help_all import HelpAll
 from tailrace.cli.json_option import JsonOption, prints_json, put_json, require_json_place
@@ -139,6 +140,8 @@ def _check_gain(
     if rounds and rounds < LOOKS[0]:
         raise TailraceError(f"--rounds {rounds}: at least {LOOKS[0]} are needed", status=2)
     setting = named_setting(apply, runner)
+    if setting.changes_writing:
+        runner.files = WrittenFiles(Path.cwd())
     try:
         with working("advise") as tell:
             gain = measure_gain(runner, setting, budget_s, time.monotonic, rounds, tell)
@@ -150,9 +153,12 @@ def _check_gain(
             f"--budget {budget_s:g}: too short for {LOOKS[0]} rounds of three runs ({made} were "
             "made)"
         )
-    put_json(json_to, json.dumps(gain_data(gain)))
+    files = {"files": runner.files.data} if runner.files else {}
+    put_json(json_to, json.dumps(gain_data(gain) | files))
     if not prints_json(json_to):
         typer.echo(gain_text(gain))
+        if runner.files:
+            typer.echo(runner.files.text)
     if report is not None:
         _write_gain(report, gain, runner)
 

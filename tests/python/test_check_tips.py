@@ -40,6 +40,9 @@ def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
 
 NODE1 = "/sys/devices/system/node/node1/cpulist"
 OURS = "LD_PRELOAD=/l/i TAILRACE_REPORT=0"
+HIDDEN = (
+    f"{OURS} TAILRACE_IO=hidden TAILRACE_IO_CLOSE=later TAILRACE_IO_FILES=*.h5,*.hdf5,*.nc,*.nc4"
+)
 ROMIO = "OMPI_MCA_io=^ompio"
 MPICH = {"mpi": "MPICH Version:4.0.2MPICH"}
 CELL = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"
@@ -63,8 +66,12 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ("own collectives", {}, "was found"),
         ("own collectives", {"count": 1, "collectives": "/l/c"}, "one rank"),
         ("own collectives", {"collectives": "/l/c", "napping": "/l/w"}, ["LD_PRELOAD=/l/c:/l/w"]),
-        ("io", {"io": "/l/i", "calls": ("MPI_File_open",)}, "does not use MPI-IO"),
-        ("io", {"io": "/l/i", "calls": ("MPI_File_write_at",)}, [ROMIO]),
+        ("io", {"io": "/l/i", "calls": ("MPI_File_open",)}, "neither MPI-IO nor HDF5"),
+        ("io", {"io": "/l/i", "calls": ("MPI_File_write_at",)}, [HIDDEN, ROMIO]),
+        ("io", {"io": "/l/i", "calls": ("MPI_File_read_at",)}, [ROMIO]),
+        ("io", {"io": "/l/i", "modules": ("/x/app", "/usr/lib/libhdf5_serial.so.103")}, [HIDDEN]),
+        ("io", {"io": "/l/i", "modules": ("/x/h5py.libs/libhdf5-346dbdfa.so.310.5.0",)}, [HIDDEN]),
+        ("io", {"modules": ("/x/app", "/usr/lib/libnetcdf.so.19")}, "its calls cannot be"),
         ("io", {"io": "/l/i", "count": 1, "calls": ("MPI_File_read_all",)}, [ROMIO]),
         ("io", {"calls": ("MPI_File_iread_all",)}, [ROMIO]),
         ("io", {**MPICH, "calls": ("MPI_File_read_all",)}, "its calls cannot be replaced"),
@@ -80,12 +87,12 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
                 "calls": ("MPI_File_write_at_all_c",),
                 "environment": {"OMPI_MCA_io": "romio321"},
             },
-            [OURS, f"{OURS} TAILRACE_IO=ours"],
+            [OURS, f"{OURS} TAILRACE_IO=ours", HIDDEN],
         ),
         (
             "io",
             {"io": "/l/i", "calls": ("MPI_File_write_at_all_c",)},
-            [OURS, f"{OURS} TAILRACE_IO=ours", ROMIO],
+            [OURS, f"{OURS} TAILRACE_IO=ours", HIDDEN, ROMIO],
         ),
         ("first touch", {"files": {NODE1: ""}}, "no effect possible here: one NUMA domain"),
         ("first touch", {}, "each rank is bound to one"),

@@ -63,6 +63,6 @@ TIPS = (
         ("optimisation", "instructions"),
     ),
     Tip("compiler", compilers.propose, "another compiler that is installed, given --build"),
-    Tip("io", io.propose, "library that performs MPI-IO"),
+    Tip("io", io.propose, "how files are written: by which library, hidden or not"),
     Tip("single copy", single_copy.propose, "large messages on a node copied once or twice"),
 )
