@@ -30,7 +30,7 @@ struct Box {
 Box intersect(const Box& a, const Box& b);
 
 /// A half-open range of items. `split_evenly` returns range `part` of `num_parts` of `num_items`
-/// items: the first `num_items % num_parts` parts have one item more. All uneven splits use it.
+/// items: the first `num_items % num_parts` parts have one more item. All uneven splits use it.
 /// Local.
 struct Range {
   std::ptrdiff_t start = 0;

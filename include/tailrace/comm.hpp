@@ -34,7 +34,7 @@ class Comm {
   /// communicator. An object whose messages may overlap with another's duplicates it. Collective,
   /// blocking.
   Comm node() const;
-  /// The same, but ignores TAILRACE_RANKS_PER_NODE. Collective, blocking.
+  /// The ranks that share this rank's node; ignores TAILRACE_RANKS_PER_NODE. Collective, blocking.
   Comm whole_node() const;
 
   int rank() const { return rank_; }

@@ -32,7 +32,7 @@ class NodeArray;
 template <class T>
 concept MovedItem = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
 
-/// An array of one field that an `Exchange` moves from; not owned.
+/// The source array of one field of an `Exchange`; not owned.
 struct SourceArray {
   const void* data = nullptr;
   std::ptrdiff_t num_items = 0;
@@ -42,7 +42,7 @@ struct SourceArray {
       : data(array.data()), num_items(std::ssize(array)), item_bytes(sizeof(T)) {}
 };
 
-/// An array of one field that an `Exchange` moves to; not owned.
+/// The destination array of one field of an `Exchange`; not owned.
 struct DestinationArray {
   void* data = nullptr;
   std::ptrdiff_t num_items = 0;
@@ -73,11 +73,12 @@ class Exchange {
   ///
   /// Ranks of `comm` that exchange with each other, directly or through others, form a group, such
   /// as the rows of a pencil grid; each group runs independently on a separate communicator, and
-  /// "auto" chooses for each. So a row whose ranks share a node can use `node_direct` even if other
-  /// rows cannot. Throws on all ranks alike: `Errc::invalid_input` if the method is unknown or does
-  /// not apply to a group, if plan, memory (which must contain the boxes) and communicator are
-  /// inconsistent, if an item has two sources, or if the ranks give different shapes, methods or
-  /// layouts; `Errc::io` (ENOMEM) if a rank has no memory for the buffers. Collective, blocking.
+  /// "auto" chooses for each. A row whose ranks share a node can therefore use `node_direct` even
+  /// if other rows cannot. Throws on all ranks alike: `Errc::invalid_input` if the method is
+  /// unknown or does not apply to a group, if plan, memory (which must contain the boxes) and
+  /// communicator are inconsistent, if an item has two sources, or if the ranks give different
+  /// shapes, methods or layouts; `Errc::io` (ENOMEM) if a rank has no memory for the buffers.
+  /// Collective, blocking.
   Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
            std::string_view method = "auto");
   /// From layout `from` to layout `to`, with this rank's boxes dense in memory on both sides
@@ -102,23 +103,23 @@ class Exchange {
   /// Moves `sources[f]` to `destinations[f]` for each field f. The arrays belong to the caller and
   /// must not overlap, unless the shape has `in_place`. Collective, blocking.
   void run(std::span<const void* const> sources, std::span<void* const> destinations);
-  /// The same for one field. Throws `Errc::invalid_input` (as described for the class) if the sizes
-  /// of the arrays differ from those in the memory (in place, they may be larger) or the item size
-  /// from that of the shape. Collective, blocking.
+  /// Moves one field. Throws `Errc::invalid_input` (as described for the class) if the sizes of the
+  /// arrays differ from those in the memory (in place, they may be larger), or if the item size
+  /// differs from that of the shape. Collective, blocking.
   template <MovedItem S, std::size_t M, MovedItem D, std::size_t N>
   void run(std::span<S, M> source, std::span<D, N> destination) {
     require_same_items<S, D>();
     run({source}, {destination});
   }
-  /// The same for several fields: `run({std::span(u), std::span(v)}, {std::span(a),
-  /// std::span(b)})`. Collective, blocking.
+  /// Moves several fields: `run({std::span(u), std::span(v)}, {std::span(a), std::span(b)})`.
+  /// Collective, blocking.
   void run(std::initializer_list<SourceArray> sources,
            std::initializer_list<DestinationArray> destinations);
-  /// Begins the same; do not change sources or access destinations until `finish` returns.
-  /// Collective; does not wait for the data of other ranks (but may wait for them to enter the
-  /// call).
+  /// Begins to move `sources[f]` to `destinations[f]`; do not change sources or access destinations
+  /// until `finish` returns. Collective; does not wait for the data of other ranks (but may wait
+  /// for them to enter the call).
   void start(std::span<const void* const> sources, std::span<void* const> destinations);
-  /// Begins the same for one field, or for several; checks arguments as `run` does.
+  /// Begin to move one field, or several; check arguments as `run` does.
   template <MovedItem S, std::size_t M, MovedItem D, std::size_t N>
   void start(std::span<S, M> source, std::span<D, N> destination) {
     require_same_items<S, D>();

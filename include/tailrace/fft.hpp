@@ -52,9 +52,11 @@ struct Options {
   int chunks = 0;          ///< pieces of a fused exchange that may overlap; 0 chooses
   Trace* trace = nullptr;  ///< not owned; spans of compute, transfer and wait
   std::string row_method;  ///< method of the exchange in rows; "": `method`
-  /// How blocks and fields are written, see store_kinds(); "auto" takes the fastest measured.
+  /// Method of writing blocks and fields: a name from store_kinds(), or "auto" (the fastest
+  /// measured).
   std::string stores = "auto";
-  /// How blocks, modes and fields are read, see read_kinds(); "auto" takes the fastest measured.
+  /// Method of reading blocks, modes and fields: a name from read_kinds(), or "auto" (the fastest
+  /// measured).
   std::string reads = "auto";
 };
 
@@ -78,8 +80,8 @@ struct Modes {
 
 /// The shell of a mode whose wave number is `multiple` times the width of a shell: shell s holds s
 /// - 1/2 <= multiple < s + 1/2. In boxes that are not cubes, modes may lie exactly on an edge,
-/// where round-off would decide; so modes within a relative distance of 1e-9 count as on the edge.
-/// Local.
+/// where round-off would decide. Therefore modes within a relative distance of 1e-9 count as on the
+/// edge. Local.
 inline std::size_t shell_of_wave(double multiple) {
   constexpr double slack = 1e-9;
   return static_cast<std::size_t>(multiple * (1 + slack) + 0.5);
@@ -118,8 +120,8 @@ class Transform {
 
   /// Transforms `field` (physical) to `modes` (spectral), or back: vectors, arrays or spans. Input
   /// and output must not overlap; inputs are kept. Throws `Errc::invalid_input` (as `Exchange`
-  /// does) if the size of an array is not that of this rank's part, or the transform is of the
-  /// other kind. Collective, blocking.
+  /// does) if the size of an array is not that of this rank's part, or if the transform is of the
+  /// other kind (real or complex). Collective, blocking.
   void forward(std::span<const Real> field, std::span<Complex> modes) { forward({field}, {modes}); }
   void backward(std::span<const Complex> modes, std::span<Real> field) {
     backward({modes}, {field});
@@ -130,14 +132,14 @@ class Transform {
   void backward(std::span<const Complex> modes, std::span<Complex> field) {
     backward({modes}, {field});
   }
-  /// The same for several fields: `forward({u, v}, {u_hat, v_hat})`. The exchange of one field
+  /// Transforms several fields: `forward({u, v}, {u_hat, v_hat})`. The exchange of one field
   /// overlaps the transforms of the next if the method permits. Collective, blocking.
   void forward(FieldList<const Real> fields, FieldList<Complex> modes);
   void backward(FieldList<const Complex> modes, FieldList<Real> fields);
   void forward(FieldList<const Complex> fields, FieldList<Complex> modes);
   void backward(FieldList<const Complex> modes, FieldList<Complex> fields);
-  /// The same for lists of addresses, for programs that know the number of fields only at run time.
-  /// Array sizes are not checked. Collective, blocking.
+  /// Transforms fields given by lists of addresses, for programs that know the number of fields
+  /// only at run time. Array sizes are not checked. Collective, blocking.
   void forward(std::span<const Real* const> fields, std::span<Complex* const> modes);
   void backward(std::span<const Complex* const> modes, std::span<Real* const> fields);
   void forward(std::span<const Complex* const> fields, std::span<Complex* const> modes);

@@ -65,8 +65,8 @@ class Input {
   /// An attribute of the file, with its exact value and type. Throws `Errc::invalid_input` if it is
   /// absent or cannot be read (docs/files.md); the message says why. Local.
   AttributeValue attribute(const std::string& name) const;
-  /// The same, converted to another type as `read` does. A single item and a list of one item are
-  /// interchangeable here.
+  /// The value of an attribute, converted to another type as `read` does. A single item and a list
+  /// of one item are interchangeable here.
   std::int64_t attribute_int(const std::string& name) const;
   double attribute_double(const std::string& name) const;
   std::string attribute_string(const std::string& name) const;
@@ -74,8 +74,8 @@ class Input {
   std::vector<std::string> attribute_strings(const std::string& name) const;
   /// The numbers of an attribute as consecutive items of `type`.
   std::vector<std::byte> attribute_numbers(const std::string& name, ItemType type) const;
-  /// The values of a coordinate; this rank reads them from the file. Throws as `read` to float64
-  /// does, and `Errc::invalid_input` if the file has only a dimension of this name. Local.
+  /// The values of a coordinate; this rank reads them from the file. Throws like `read` to float64,
+  /// and throws `Errc::invalid_input` if the file has only a dimension of this name. Local.
   std::vector<double> coordinate(const std::string& name) const;
 
   /// Fills this rank's boxes of `layout`, converted to `type`: floating-point to floating-point and
@@ -86,9 +86,9 @@ class Input {
   /// same error on all ranks. Collective, blocking.
   void read(const std::string& name, ItemType type, const Layout& layout, const Memory& memory,
             void* data) const;
-  /// The same into `array` (a vector, array or span), which holds exactly this rank's boxes of
-  /// `layout` one after another, each row-major without gaps; type and memory follow from it. With
-  /// a `form`, the array has a halo around the rank's one box (left unchanged), or its axes in
+  /// Reads into `array` (a vector, array or span), which holds exactly this rank's boxes of
+  /// `layout` one after another, each row-major without gaps. Type and memory follow from `array`.
+  /// With a `form`, the array has a halo around the rank's one box (left unchanged), or its axes in
   /// another order: `read("u", layout, u, {.halo = 1})`. Throws `Errc::invalid_input` on all ranks
   /// if the size of an array is wrong. Collective, blocking.
   template <ItemRange Array>
@@ -106,7 +106,7 @@ class Input {
 
   /// Statistics of this rank. Local.
   InputStatistics statistics() const;
-  /// Sums over all ranks (times: the longest). Collective, blocking.
+  /// Statistics of all ranks: sums, and the longest times. Collective, blocking.
   InputStatistics total_statistics() const;
 
   class State;

@@ -60,7 +60,7 @@ class Layout {
 /// over `comm`, blocking.
 Layout own_box(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<std::ptrdiff_t> start,
                ListOf<std::ptrdiff_t> count);
-/// The same where each rank holds several boxes, or none. Collective over `comm`, blocking.
+/// Like `own_box`, for ranks that hold several boxes, or none. Collective over `comm`, blocking.
 Layout own_boxes(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<Box> boxes);
 
 // The lists of numbers and boxes below are given in braces, or as arrays, vectors or spans. A
@@ -114,11 +114,11 @@ Layout cyclic_domains(ListOf<std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
 Layout triangle(std::ptrdiff_t n, int num_ranks);
 
 /// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; empty
-/// ones are removed. When data is read, or is the destination of an exchange, boxes may overlap:
-/// each receives the item. When data is written, or is the source of an exchange, they must not:
-/// `Output` and `Exchange` throw `Errc::invalid_input` on all ranks, naming two ranks and their
-/// overlap. An exchange does not change items that no rank holds; files have `_FillValue` there, or
-/// 0. Local.
+/// ones are removed. In a layout that is read into, or is the destination of an exchange, boxes may
+/// overlap: each of them receives the item. In a layout that is written, or is the source of an
+/// exchange, they must not overlap: `Output` and `Exchange` throw `Errc::invalid_input` on all
+/// ranks, naming two ranks and their overlap. An exchange does not change items that no rank holds;
+/// files have `_FillValue` there, or 0. Local.
 Layout from_boxes(ListOf<std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes);
 
 /// The memory layout of one box of a rank: item (i0, i1, ...) of the box (local indices, from 0) is

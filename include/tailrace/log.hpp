@@ -17,7 +17,7 @@ enum class LogLevel { debug, info, warning, error };
 struct LogOptions {
   std::string target = "stderr";    ///< "stderr", "stdout", or a file to append to
   LogLevel level = LogLevel::info;  ///< lower levels are dropped
-  double lines_per_s = 20;  ///< also the burst limit; above it, info is omitted and warnings wait
+  double lines_per_s = 20;  ///< maximum, also in a burst; above it, info is omitted, warnings wait
   double repeat_s = 10;     ///< [s] minimum interval between identical lines; repeats are counted
   std::ptrdiff_t max_lines = 1000;       ///< distinct lines that a rank keeps
   std::ptrdiff_t max_line_bytes = 1000;  ///< longer ones are cut; at most 3500

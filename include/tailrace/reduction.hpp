@@ -40,7 +40,7 @@ struct DotPair {
 /// job aborts.
 ///
 /// Sums of integers wrap around. As in MPI, `min` and `max` are unspecified if an argument is NaN.
-/// A method gives the same result in every run, and the same bits on all ranks wherever MPI does.
+/// A method gives the same result in every run. All ranks get the same bits if they do so with MPI.
 class Reduction {
  public:
   /// `method` is a name from `reduction_methods()`, or "auto": the fastest measured here (see
@@ -57,14 +57,14 @@ class Reduction {
   void allreduce(std::span<T> values, ReduceOp op = ReduceOp::sum) {
     run(task_of<T>(values, values, op));
   }
-  /// The same with the result in `out`, which has the length of `in`; they are either the same
-  /// array or do not overlap.
+  /// Reduces `in` over all ranks into `out`, which has the length of `in`. The two are either the
+  /// same array or do not overlap.
   template <class T>
   void allreduce(std::type_identity_t<std::span<const T>> in, std::span<T> out,
                  ReduceOp op = ReduceOp::sum) {
     run(task_of<T>(in, out, op));
   }
-  /// One number: its reduction over all ranks. Collective, blocking.
+  /// Returns the reduction of one number over all ranks. Collective, blocking.
   template <class T>
   requires(sizeof(NumberTypeOf<T>) > 0) T allreduce(T value, ReduceOp op = ReduceOp::sum) {
     allreduce(std::span<T>(&value, 1), op);
@@ -97,9 +97,9 @@ class Reduction {
               task_of<T>(out, out, op));
   }
 
-  // The same without waiting: start, progress (any number of times), finish. Inputs must stay
-  // unchanged and results untouched until `finish`. Starting is collective and does not wait for
-  // other ranks to enter.
+  // The operations above without waiting: start, progress (any number of times), finish. Inputs
+  // must stay unchanged and results untouched until `finish`. Starting is collective and does not
+  // wait for other ranks to enter.
   template <class T>
   void start_allreduce(std::span<T> values, ReduceOp op = ReduceOp::sum) {
     start(task_of<T>(values, values, op));

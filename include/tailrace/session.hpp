@@ -48,7 +48,7 @@ class Session {
   /// ranks make the same calls in the same order. Throws `Errc::invalid_input` on all of them.
   /// Collective over the compute ranks, blocking.
   Output open(const std::string& name, OutputOptions options = {});
-  /// The same with the options of version 0.1.
+  /// Opens an output with the options of version 0.1.
   template <std::same_as<StreamOptions01> Options = StreamOptions01>
   [[deprecated("use OutputOptions, which has what was in `output`")]] Output open(
       const std::string& name, Options options) {

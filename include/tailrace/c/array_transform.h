@@ -91,8 +91,8 @@ int tailrace_array_transform_buffer_bytes(const tailrace_array_transform* transf
 int tailrace_fft_transform(const tailrace_comm* comm, int num_dims, const int64_t* extents,
                            const tailrace_array_transform_options* options, const void* field,
                            int64_t num_items, void* modes, int64_t num_modes);
-/* The inverse, with the same `extents` and `options`: gives the field of `tailrace_fft_transform`
-   again if all modes are kept. Collective, blocking. */
+/* Transforms back, with the same `extents` and `options`: gives the field of
+   `tailrace_fft_transform` again if all modes are kept. Collective, blocking. */
 int tailrace_fft_inverse(const tailrace_comm* comm, int num_dims, const int64_t* extents,
                          const tailrace_array_transform_options* options, const void* modes,
                          int64_t num_modes, void* field, int64_t num_items);

@@ -18,7 +18,8 @@ typedef int tailrace_fint; /* Fortran's INTEGER, which MPI 5's ABI has no name f
 /* Duplicates `user` and sets MPI_ERRORS_RETURN; the handle owns the duplicate. Collective over
    `user`, blocking. */
 int tailrace_comm_create(MPI_Comm user, tailrace_comm** comm);
-/* The same from a communicator of Fortran (an INTEGER, or mpi_f08's comm%mpi_val). */
+/* Like `tailrace_comm_create`, from a communicator of Fortran (an INTEGER, or mpi_f08's
+   comm%mpi_val). */
 int tailrace_comm_create_fortran(tailrace_fint user, tailrace_comm** comm);
 /* The ranks of the same `color`, ordered by `key`, then rank. Collective, blocking. */
 int tailrace_comm_split(const tailrace_comm* comm, int color, int key, tailrace_comm** part);

@@ -56,12 +56,12 @@ int tailrace_exchange_expose(tailrace_exchange* exchange, const tailrace_node_ar
    standard error. Collective, blocking. */
 int tailrace_exchange_run(tailrace_exchange* exchange, const void* source, int64_t num_source_items,
                           void* destination, int64_t num_destination_items);
-/* The same for `num_fields` fields, each with these sizes. Collective, blocking. */
+/* Moves `num_fields` fields, each with these sizes. Collective, blocking. */
 int tailrace_exchange_run_fields(tailrace_exchange* exchange, int num_fields,
                                  const void* const* sources, int64_t num_source_items,
                                  void* const* destinations, int64_t num_destination_items);
-/* Begins the same: do not change sources or access destinations until `tailrace_exchange_finish`
-   returns. Collective; does not wait for data of other ranks. */
+/* Begin to move one field, or several: do not change sources or access destinations until
+   `tailrace_exchange_finish` returns. Collective; does not wait for data of other ranks. */
 int tailrace_exchange_start(tailrace_exchange* exchange, const void* source,
                             int64_t num_source_items, void* destination,
                             int64_t num_destination_items);

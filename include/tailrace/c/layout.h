@@ -32,8 +32,8 @@ int tailrace_layout_blocks(int num_dims, const int64_t* extents, const int* grid
    axes in order. */
 int tailrace_layout_pencils(const int64_t extents[3], int axis, const int grid[2],
                             tailrace_layout** layout);
-/* The same with another rank numbering: `order` lists the axes of `grid` from the slowest to the
-   fastest. NULL: 0, 1, ..., row-major as in MPI_Cart_create. */
+/* Blocks and pencils with another rank numbering: `order` lists the axes of `grid` from the slowest
+   to the fastest. NULL: 0, 1, ..., row-major as in MPI_Cart_create. */
 int tailrace_layout_blocks_ordered(int num_dims, const int64_t* extents, const int* grid,
                                    const int* order, tailrace_layout** layout);
 int tailrace_layout_pencils_ordered(const int64_t extents[3], int axis, const int grid[2],
@@ -52,7 +52,8 @@ int tailrace_layout_file_domains(int num_dims, const int64_t* extents, int64_t i
                                  int num_writers, const int* writers, int num_ranks,
                                  int64_t stripe_bytes, int64_t file_offset,
                                  tailrace_layout** layout);
-/* The same, but writer s modulo `num_writers` has stripe s; `stripe_bytes` > 0. */
+/* Like `tailrace_layout_file_domains`, but writer s modulo `num_writers` has stripe s;
+   `stripe_bytes` > 0. */
 int tailrace_layout_cyclic_domains(int num_dims, const int64_t* extents, int64_t item_bytes,
                                    int num_writers, const int* writers, int num_ranks,
                                    int64_t stripe_bytes, int64_t file_offset,
@@ -74,7 +75,8 @@ int tailrace_layout_from_boxes(int num_dims, const int64_t* extents, int num_ran
    memory. Fails on all ranks alike. Collective over `comm`, blocking. */
 int tailrace_layout_own_box(const tailrace_comm* comm, int num_dims, const int64_t* extents,
                             const int64_t* start, const int64_t* count, tailrace_layout** layout);
-/* The same where each rank gives several boxes, or none. Collective over `comm`, blocking. */
+/* Like `tailrace_layout_own_box`, for ranks that give several boxes, or none. Collective over
+   `comm`, blocking. */
 int tailrace_layout_from_own_boxes(const tailrace_comm* comm, int num_dims, const int64_t* extents,
                                    int64_t num_boxes, const tailrace_box* boxes,
                                    tailrace_layout** layout);

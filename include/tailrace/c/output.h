@@ -39,7 +39,7 @@ int tailrace_contents_compress(tailrace_contents* contents, const char* name, co
    that of an axis. */
 int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
                                  const double* values, int64_t num_values);
-/* The same for numbers of `type`. */
+/* Adds a small array of numbers of `type` that is identical on all ranks. */
 int tailrace_contents_coordinate_numbers(tailrace_contents* contents, const char* name, int type,
                                          const void* values, int64_t num_values);
 /* Adds one number of `type`, identical on all ranks, as a variable without dimensions. */

@@ -56,8 +56,8 @@ int tailrace_reduction_allreduce_parts(tailrace_reduction* reduction, int num_pa
                                        const void* const* parts, void* out, int64_t num_items,
                                        int type, int op);
 
-/* The same without waiting: start, progress (any number of times), finish. Do not change vectors or
-   access results until finish returns. */
+/* The operations above without waiting: start, progress (any number of times), finish. Do not
+   change vectors or access results until finish returns. */
 int tailrace_reduction_start_allreduce(tailrace_reduction* reduction, const void* in, void* out,
                                        int64_t num_items, int type, int op);
 int tailrace_reduction_start_reduce(tailrace_reduction* reduction, void* values, int64_t num_items,

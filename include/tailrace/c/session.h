@@ -19,7 +19,7 @@ typedef struct tailrace_session tailrace_session;
    contents; TAILRACE_IO if a server cannot be started. Collective, blocking. */
 int tailrace_session_create(MPI_Comm world, const tailrace_output_options* options,
                             tailrace_session** session);
-/* The same from a communicator of Fortran. */
+/* Like `tailrace_session_create`, from a communicator of Fortran. */
 int tailrace_session_create_fortran(tailrace_fint world, const tailrace_output_options* options,
                                     tailrace_session** session);
 /* `*computes` is 1 if this rank computes. Local. */

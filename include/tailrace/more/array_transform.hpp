@@ -26,14 +26,14 @@ enum class AxisKind { fourier, dct1, dct2, dct3, dct4, dst1, dst2, dst3, dst4 };
 
 /// One axis that is transformed.
 struct TransformedAxis {
-  int axis = 0;  ///< of the array, 0 is the slowest
+  int axis = 0;  ///< axis of the array; 0 is the slowest
   AxisKind kind = AxisKind::fourier;
-  /// The modes of this number of points are kept, at most all of the axis; 0 keeps all. With 2/3 of
-  /// the points, products are free of aliasing (3/2 rule). The highest Fourier mode of an
-  /// even number is one item for two waves: forward adds both, backward gives each a half.
+  /// Number of points whose modes are kept, at most that of the axis; 0 keeps all. With 2/3 of the
+  /// points, products are free of aliasing (3/2 rule). For an even number, the highest Fourier mode
+  /// represents two waves: forward adds them, backward gives half to each.
   std::ptrdiff_t kept = 0;
-  /// If ranks divide this axis when its turn comes, the axis that they divide after that; -1: the
-  /// axis that was transformed last.
+  /// If this axis is divided among ranks when it is to be transformed, the axis that is divided
+  /// instead; -1: the axis that was transformed last.
   int swap_with = -1;
 
   bool operator==(const TransformedAxis&) const = default;
@@ -65,9 +65,9 @@ struct ArrayOptions {
 /// A parallel transform of some axes of an array: Fourier, cosine and sine, in any mixture.
 /// backward(forward(u)) = u / normalization() if the scale is 1 and all modes are kept.
 ///
-/// Each axis is a pass over this rank's part by the 1D kernels of `Transform`; an axis that ranks
-/// divide is made whole by an `Exchange` before. Three Fourier axes in their order, of an array
-/// with no others, are the pipeline of `Transform`, if `method` is "auto".
+/// Each axis is a pass over this rank's part by the 1D kernels of `Transform`; if ranks divide the
+/// axis, an `Exchange` makes it whole before. An array with exactly three axes, all Fourier and in
+/// their order, uses the pipeline of `Transform` if `method` is "auto".
 template <class Real>
 class ArrayTransform {
  public:
@@ -87,7 +87,7 @@ class ArrayTransform {
   const Layout& spectral_layout() const;
   Box physical_box() const;
   Box spectral_box() const;
-  /// Whether modes are real: a real field without Fourier axes.
+  /// Whether modes are real, because the field is real and has no Fourier axes.
   bool real_modes() const;
 
   /// Transforms `field` to `modes`, or back. Inputs are kept. Input and output must not overlap,
@@ -134,8 +134,8 @@ void inverse(MPI_Comm comm, const ArrayProblem& problem, std::span<const Modes> 
              std::span<Field> field, const ArrayOptions& options);
 }  // namespace array_detail
 
-/// Plans of `transform` and `inverse` that a communicator keeps; that of the problem which was not
-/// used for longest is freed first.
+/// Number of plans of `transform` and `inverse` that a communicator keeps; the least recently used
+/// plan is freed first.
 inline constexpr int max_kept_plans = 8;
 
 /// Transforms `field` to `modes` without an object: `transform(MPI_COMM_WORLD, {.extents = {nz, ny,
@@ -143,12 +143,13 @@ inline constexpr int max_kept_plans = 8;
 /// and `spectral_layout` give them; `complex_field` follows from the type of `field`.
 ///
 /// `comm` keeps the plans of its last `max_kept_plans` problems, as an attribute, until it is freed
-/// or MPI_Finalize begins. So the first call with a problem takes as long as making an
-/// `ArrayTransform`, and later ones as `forward`, plus on several ranks one reduction of 32 bytes.
+/// or MPI_Finalize begins. The first call with a problem therefore takes as long as creating an
+/// `ArrayTransform`. Later calls take as long as `forward`, plus one reduction of 32 bytes on
+/// several ranks.
 ///
 /// Throws `Errc::invalid_input` on all ranks if sizes or types are not those of a rank's parts, for
-/// wrong problems, and for arguments that differ between ranks (`threads` may). Called by one
-/// thread of a rank at a time; with MPI_THREAD_FUNNELED by the main thread. Collective, blocking.
+/// wrong problems, and for arguments that differ between ranks (`threads` may). Only one thread of
+/// a rank may call at a time; with MPI_THREAD_FUNNELED, only the main thread. Collective, blocking.
 template <std::ranges::contiguous_range Field, std::ranges::contiguous_range Modes>
 void transform(MPI_Comm comm, const ArrayProblem& problem, const Field& field, Modes&& modes,
                const ArrayOptions& options = {}) {

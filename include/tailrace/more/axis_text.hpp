@@ -1,8 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// How messages name axes, and list what has an entry for each axis. In the order of C: the last
-// axis is the fastest, axes and items count from 0, and 2:5 are three items. Programs that use the
-// module of Fortran read their own order: the first axis is the fastest, all counts from 1, and the
-// same items are 3:5.
+// SPDX-License-Identifier: BSD-3-Clause How messages name axes, and write lists with one entry per
+// axis. In C order, the last axis is the fastest, axes and items count from 0, and 2:5 are three
+// items. Programs that use the Fortran module get messages in Fortran order: the first axis is the
+// fastest, everything counts from 1, and the same items are 3:5.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +13,19 @@
 
 namespace tailrace {
 
-/// From now on messages of this process are in the order of Fortran.
+/// From now on, messages of this process use Fortran order.
 void write_axes_as_fortran();
-/// Whether they are.
+/// Whether messages of this process use Fortran order.
 bool axes_as_fortran();
 
-/// What messages call axis `axis`, which counts from 0, of `num_dims`.
+/// The number in messages of `axis` (from 0) of `num_dims` axes.
 std::ptrdiff_t axis_number(std::ptrdiff_t axis, std::size_t num_dims);
-/// What messages call the first axis, the first item, ...: 0 or 1.
+/// The number in messages of the first axis, the first item, ...: 0 or 1.
 inline int first_number() { return axes_as_fortran() ? 1 : 0; }
-/// The items `start` to `start` + `count`, without the last.
+/// The text of the items from `start` (inclusive) to `start` + `count` (exclusive).
 std::string range_text(std::ptrdiff_t start, std::ptrdiff_t count);
 
-/// `entries`, one for each axis.
+/// The text of a list `entries` with one entry per axis.
 template <class Entries>
 std::string per_axis(const Entries& entries, std::string_view separator = ", ") {
   std::vector<std::string> texts;
@@ -46,7 +45,7 @@ std::string per_axis(const Entries& entries, std::string_view separator = ", ") 
   return line;
 }
 
-/// `axes` of `num_dims`, listed from the slowest to the fastest.
+/// The text of a list of `axes` of `num_dims`, given from the slowest to the fastest.
 template <class Axes>
 std::string axis_list(const Axes& axes, std::size_t num_dims) {
   std::vector<std::ptrdiff_t> numbers;

@@ -5,8 +5,8 @@
 
 namespace tailrace {
 
-/// The driver of GPUs that this program has loaded, whose memory `Output::write` and `Input::read`
-/// take: "cuda", or "" if there is none. Local.
+/// The GPU driver that this program has loaded: "cuda", or "" if there is none. `Output::write` and
+/// `Input::read` accept memory of its devices. Local.
 std::string_view device_driver();
 
 }  // namespace tailrace

@@ -14,9 +14,9 @@ namespace tailrace::fft {
 /// chosen kind (`MemoryRates`), plus the time of its 1D transforms.
 struct StageCost {
   std::string name;             ///< name of its spans in a `Trace`
-  double contiguous_bytes = 0;  ///< read, and written one after another
-  double scattered_bytes = 0;   ///< written
-  double kernel_s = 0;          ///< its 1D transforms in a cache, measured
+  double contiguous_bytes = 0;  ///< bytes read, and bytes written one after another
+  double scattered_bytes = 0;   ///< bytes written by scattered stores
+  double kernel_s = 0;          ///< measured time of its 1D transforms in a cache
 };
 
 /// The stages of a forward and a backward transform of all fields on `rank`, for a problem whose

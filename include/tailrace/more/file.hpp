@@ -46,8 +46,8 @@ class FilePart {
   /// Any runs of the file; in memory they are consecutive, without gaps, in the given order. Throws
   /// `Errc::invalid_input` for negative numbers or runs that overlap. Local.
   static FilePart runs(std::span<const FileRun> runs);
-  /// Any runs of the file, mapped in the given order to the runs `memory`, up to the end of the
-  /// shorter of the two. Throws as above. Local.
+  /// Maps the bytes of any runs of the file, in the given order, to those of the runs `memory`,
+  /// until one of the two ends. Throws as above. Local.
   static FilePart runs(std::span<const FileRun> runs, std::span<const FileRun> memory);
 
   /// Bytes of the data (without halo).
@@ -106,10 +106,11 @@ class File {
   /// apply here) or `Errc::io` (errno, path). Collective, blocking.
   File(FilePool& pool, std::string path, FileAccess access, const Hints& hints = {},
        Trace* trace = nullptr);
-  /// The same with a private pool.
+  /// Opens a file with a private pool.
   File(const Comm& comm, std::string path, FileAccess access, const Hints& hints = {},
        Trace* trace = nullptr);
-  /// Closes; an error found now is only printed to stderr, so call `close` first. Collective.
+  /// Closes the file; an error found now is only printed to stderr, so call `close` first.
+  /// Collective.
   ~File();
   File(File&&) noexcept;
 
@@ -126,7 +127,7 @@ class File {
   const std::vector<HintValue>& settings() const;
   /// Statistics of this rank. Local.
   const FileStatistics& statistics() const;
-  /// Sums over all ranks (times: the longest). Collective, blocking.
+  /// Statistics of all ranks: sums, and the longest times. Collective, blocking.
   FileStatistics total_statistics() const;
 
   class State;

@@ -23,7 +23,7 @@ namespace tailrace {
 /// refused.
 struct ArrayForm {
   std::ptrdiff_t halo = 0;                 ///< items outside the box on both sides of every axis
-  std::vector<std::ptrdiff_t> halos = {};  ///< the same for each axis, instead of `halo`
+  std::vector<std::ptrdiff_t> halos = {};  ///< halo of each axis, instead of `halo`
   std::vector<int> order = {};             ///< axes in memory order, slowest first, e.g. {1, 0, 2}
 };
 
@@ -35,11 +35,11 @@ concept ItemRange = std::ranges::contiguous_range<Array> && std::ranges::sized_r
 /// One array of a file: `data` is this rank's part, described by `layout` and `memory`. The
 /// shortest form is `{"u", layout, u}`, with a halo `{"u", layout, u, {.halo = 1}}`. It refers to
 /// layout and data, which must live until the call that uses it returns. `data` may be memory of a
-/// GPU: give `std::span(pointer, items)`.
+/// GPU: pass `std::span(pointer, items)`.
 struct Variable {
  private:
-  /// A name in a list of dimensions. Numbers and braced lists do not convert to it, so `{.halo =
-  /// 1}` is an `ArrayForm`.
+  /// One name in a list of names of dimensions. Numbers and braced lists do not convert to it, so
+  /// `{.halo = 1}` is an `ArrayForm`.
   struct Axis {
     template <std::convertible_to<std::string> Text>
     Axis(const Text& text) : name(text) {}
@@ -91,8 +91,7 @@ struct Variable {
                  std::forward<Dims>(its_dims), &its_layout,
                  Memory{{}, static_cast<std::ptrdiff_t>(std::ranges::size(array))},
                  std::ranges::data(array), std::move(its_attributes)) {}
-  /// The same for an array with a halo around the rank's box, or with its axes in another order.
-  /// Local.
+  /// An array with a halo around the rank's box, or with its axes in another order. Local.
   template <ItemRange Array>
   Variable(std::string its_name, const Layout& its_layout, const Array& array, ArrayForm its_form,
            std::vector<std::string> its_dims = {}, Attributes its_attributes = {})
@@ -124,8 +123,9 @@ struct FileContents {
   /// Set if this rank could not create its contents: the call that uses them throws this error on
   /// all ranks. For bindings to other languages.
   std::optional<Error> fault = {};
-  /// For arrays in device memory: the stream (`CUstream`, `cudaStream_t` as a number; 1: the
-  /// default one) after whose work so far they are copied. 0: after all work of their device.
+  /// For arrays in device memory: the stream whose queued work must finish before they are copied
+  /// (`CUstream` or `cudaStream_t` as a number; 1: the default stream). 0: all work of their device
+  /// must finish.
   std::uintptr_t stream = 0;
 };
 

@@ -29,7 +29,7 @@ template <class Real>
 struct PlaneTile {
   std::ptrdiff_t ky_start;  ///< index of the first ky of the run among all kept ky
   std::ptrdiff_t ky_count;
-  std::span<const std::ptrdiff_t> row;  ///< of each kept ky: its unit in the panels `in`
+  std::span<const std::ptrdiff_t> row;  ///< unit of each kept ky in the panels `in`
   std::ptrdiff_t kx_start;              ///< local index of lane 0
   std::ptrdiff_t kx_count;              ///< modes in this unit (at most lanes)
   std::span<Real* const> in;            ///< one panel per product
@@ -43,7 +43,7 @@ template <class Real>
 struct SpectralTile {
   std::ptrdiff_t ky;                    ///< local index
   std::ptrdiff_t kx_start, kx_count;    ///< as above
-  std::span<const std::ptrdiff_t> row;  ///< of each kept kz: its unit in the panels
+  std::span<const std::ptrdiff_t> row;  ///< unit of each kept kz in the panels
   std::span<Real* const> in;   ///< exchanged fields, forward transformed; empty at the start
   std::span<Real* const> out;  ///< fields to transform backward; empty at the end
   int thread;

@@ -166,7 +166,8 @@ inline void store_interleaved(Real* address, Vector<Real> re, Vector<Real> im) {
   store(address + n, __builtin_shuffle(re, im, high));
 }
 
-/// The same for the first `count` (1 ... lanes) complex numbers only; missing lanes read as zero.
+/// Loads only the first `count` (1 ... lanes) interleaved complex numbers; missing lanes read as
+/// zero.
 template <class Real>
 inline void load_interleaved(const Real* address, std::ptrdiff_t count, Vector<Real>& re,
                              Vector<Real>& im) {

@@ -85,8 +85,9 @@ struct LinkLoad {
 /// `Errc::invalid_input` for ranks without a node and for nodes outside the machine.
 LinkLoad all_to_all(const Machine& machine, std::span<const std::ptrdiff_t> node_of,
                     const Groups& groups, double bytes_per_pair);
-/// The same in rounds: in round r, member i of each group sends to member i + r, and a round begins
-/// when the previous one has ended. The time is the sum over rounds of the most loaded link. Local.
+/// All-to-all in all groups, in rounds: in round r, member i of each group sends to member i + r,
+/// and a round begins when the previous one has ended. The time is the sum over rounds of the most
+/// loaded link. Local.
 LinkLoad all_to_all_in_rounds(const Machine& machine, std::span<const std::ptrdiff_t> node_of,
                               const Groups& groups, double bytes_per_pair);
 /// Any messages, all in flight together: `bytes_from(rank)` returns (peer, bytes), as `Plan::bytes`

@@ -9,8 +9,8 @@ namespace tailrace {
 struct MethodInfo {
   std::string_view name;
   std::string_view summary;
-  std::string_view applies = {};  ///< where, in words
-  bool available = true;          ///< in this build, on this machine
+  std::string_view applies = {};  ///< where the method applies, in words
+  bool available = true;          ///< whether this build can use it on this machine
 };
 
 }  // namespace tailrace

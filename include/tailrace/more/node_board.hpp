@@ -26,7 +26,7 @@ class NodeBoard {
   NodeBoard(const NodeBoard&) = delete;
   NodeBoard& operator=(const NodeBoard&) = delete;
 
-  /// This rank's data for the round that the next `meet` ends. Local.
+  /// Where this rank writes its data before the next `meet`. Local.
   std::byte* own() const { return places_[round_ % 2][rank_]; }
   /// Returns when all ranks have written. Collective, blocking.
   void meet();

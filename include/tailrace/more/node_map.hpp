@@ -20,10 +20,10 @@ class NodeMap {
   NodeMap() : NodeMap(std::vector<int>{0}) {}
   /// The actual nodes of `comm`. Collective, blocking.
   explicit NodeMap(const Comm& comm) : NodeMap(comm, comm.node()) {}
-  /// The same if `node`, which is `comm.node()`, has been created already.
+  /// The actual nodes of `comm`, if `node`, which is `comm.node()`, has been created already.
   NodeMap(const Comm& comm, const Comm& node);
-  /// From given numbers: `node_of[rank]` may be any numbers; `domain_of[rank]` is the NUMA domain
-  /// of the node in which a rank runs, or empty if unknown. Local.
+  /// A map with given numbers: `node_of[rank]` may be any numbers; `domain_of[rank]` is the NUMA
+  /// domain of the node in which a rank runs, or empty if unknown. Local.
   explicit NodeMap(std::vector<int> node_of, std::vector<int> domain_of = {});
 
   int num_ranks() const { return static_cast<int>(node_of_.size()); }

@@ -92,9 +92,9 @@ struct OutputOptions {
   /// Transport to servers: a name from `transports()` or "auto". TAILRACE_TRANSPORT overrides it.
   std::string transport = "auto";
   /// Limit of the staging memory for servers, summed over all compute ranks of a node; it is
-  /// allocated as steps need it. With transports other than "node", also the receive memory of a
-  /// server rank, which exceeds it only for a step that does not fit, by at most about one step.
-  /// "hidden" uses `buffered_files` instead.
+  /// allocated as steps need it. With transports other than "node", it is also the limit of the
+  /// receive memory of a server rank, which exceeds it only for a step that does not fit, by at
+  /// most about one step. "hidden" uses `buffered_files` instead.
   std::ptrdiff_t memory_bytes = std::ptrdiff_t{1} << 30;
   int senders_at_once = 4;               ///< concurrent senders per server (transport "credit")
   std::ptrdiff_t chunk_bytes = 4 << 20;  ///< size of a message
@@ -103,9 +103,9 @@ struct OutputOptions {
   std::string progress = "calls";
   int threads = 1;  ///< threads per writer or server for products and compression
   /// Timeout [s] after which a call fails because the other side does not respond, or a rank that
-  /// must also write does not arrive; 0: none; negative: 600 for a session, otherwise none. With
-  /// messages, it must exceed the time that compute ranks spend between calls of MPI or of an
-  /// output.
+  /// must also write does not arrive; 0: none; negative: 600 for a session or if there are servers,
+  /// otherwise none. With messages, it must exceed the time that compute ranks spend between calls
+  /// of MPI or of an output.
   double watchdog_s = -1;
   std::string folder = ".";  ///< destination of the output; "auto" measures there
 

@@ -19,12 +19,12 @@ struct OutputStatistics {
   std::ptrdiff_t bytes = 0;  ///< passed to `write` by this rank
   double run_s = 0;          ///< time since the output was created
   double call_s = 0;         ///< inside calls: the time that output cost the simulation
-  double agree_s = 0;        ///< of it, waiting for the other ranks of the call
-  double copy_s = 0;         ///< of it, laying files out and copying into staging memory
-  double room_s = 0;         ///< of it, waiting for room in staging memory
-  double end_s = 0;          ///< of it, waiting for files to be complete: in `finish`, and in
+  double agree_s = 0;        ///< part of `call_s`: waiting for the other ranks
+  double copy_s = 0;         ///< part of `call_s`: laying files out, copying into staging memory
+  double room_s = 0;         ///< part of `call_s`: waiting for room in staging memory
+  double end_s = 0;          ///< part of `call_s`: waiting for complete files, in `finish`, and in
                              ///< `write` where nothing is written in the background
-  double write_s = 0;        ///< spent writing: this rank's writer; the busiest server
+  double write_s = 0;        ///< writing time of this rank's writer, or of the busiest server
   /// CPU time of writing and products: that of this rank's writer and its helper threads, or of the
   /// only server (counted on rank 0). NaN (unknown) if several servers write together.
   double writer_cpu_s = 0;

@@ -35,7 +35,7 @@ struct GridExchange {
 
 struct GridChoice {
   std::array<int, 2> grid{1, 1};
-  std::string why;  ///< in a sentence, with figures
+  std::string why;  ///< reason of the choice, in a sentence with figures
   GridExchange rows, columns;
   double fullest = 1;  ///< items of the fullest rank, relative to an even share
 };
@@ -49,11 +49,11 @@ struct GridChoice {
 ///      a node need r times fewer than slabs, which are r times as large;
 ///   4. of these, the one whose fullest rank moves least through memory: slabs need two passes,
 ///      two exchanges need three; then the one with most rows.
-/// So on one node it takes slabs while there are enough planes; on several nodes, rows with the
-/// ranks of a node, or of two nodes if there are more nodes than planes. If the ranks of a node are
-/// not consecutive, both exchanges may cross nodes; `why` then says so. The result is the same on
-/// all ranks (a pure function). Throws `Errc::invalid_input` if extents are below 1 or `grid` does
-/// not fit. Local.
+/// On one node it therefore takes slabs as long as there are enough planes. On several nodes it
+/// takes rows with the ranks of one node, or of two nodes if there are more nodes than planes. If
+/// the ranks of a node are not consecutive, both exchanges may cross nodes; `why` then says so. The
+/// result is the same on all ranks (a pure function). Throws `Errc::invalid_input` if extents are
+/// below 1 or `grid` does not fit. Local.
 GridChoice choose_process_grid(const GridProblem& problem, const NodeMap& nodes);
 
 }  // namespace tailrace

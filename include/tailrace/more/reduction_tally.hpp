@@ -20,9 +20,9 @@ struct ReductionCount {
 };
 
 /// During its lifetime, counts the operations of every `Reduction` on this thread, including those
-/// in Krylov solvers, by kind and size. Without a tally nothing is counted and no clock is read. A
-/// nested tally counts instead of the outer one, and adds its counts to that one when it ends.
-/// Operations without items are not counted. All functions are local.
+/// in Krylov solvers, by kind and size. Without a tally nothing is counted and no clock is read. If
+/// tallies are nested, only the inner one counts; when it ends, it adds its counts to the outer
+/// one. Operations without items are not counted. All functions are local.
 class ReductionTally {
  public:
   ReductionTally();

@@ -31,8 +31,8 @@ using StageFunction = std::function<void(std::int64_t step, std::span<StagePart>
 /// call it concurrently. It must not call MPI. If it throws, the product fails.
 using TaskFunction = std::function<double(std::int64_t step, std::int64_t task)>;
 
-/// The arrays that a function computes from a step, identical on every server: the file of a
-/// product.
+/// The arrays that a function computes from a step for the file of a product. They must be
+/// identical on every server.
 struct StageResults {
   struct Array {
     std::string name;

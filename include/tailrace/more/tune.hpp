@@ -67,7 +67,7 @@ struct Problem {
 struct Timing {
   std::string name;
   std::string trouble;  ///< "" if it ran and its results were correct
-  double median_s = 0;  ///< for long runs, of which few fit: the shortest
+  double median_s = 0;  ///< the shortest sample if only a few long runs fit
   double spread_s = 0;  ///< half the distance between the quartiles
   int num_samples = 0;
 };
@@ -82,11 +82,11 @@ struct Choice {
 
 /// Times the candidates: all ranks start together, and rounds are interleaved in changing order; a
 /// sample is the time of the slowest rank. Slow candidates are dropped early; the best one is then
-/// timed twice, and the difference is the noise. If a run takes milliseconds, the shortest of a few
-/// counts, and the noise is taken as 3 %. Among candidates within the noise of the best,
-/// `preferred` wins, otherwise the first in the list. A candidate that does not apply, fails, or
-/// gives results other than the first one is excluded, with the reason in `trouble`. The result is
-/// the same on all ranks. Takes about `settings.budget_s` (of rank 0) after the candidates have
+/// timed twice, and the difference is the noise. If a run takes milliseconds, its time is the
+/// shortest of a few runs, and the noise is taken as 3 %. Among candidates within the noise of the
+/// best, `preferred` wins, otherwise the first in the list. A candidate that does not apply, fails,
+/// or gives results other than the first one is excluded, with the reason in `trouble`. The result
+/// is the same on all ranks. Takes about `settings.budget_s` (of rank 0) after the candidates have
 /// been created, and runs each at least once within it. Throws on all ranks if none works:
 /// `Errc::internal` if one could not be created and none ran, otherwise `Errc::invalid_input`.
 /// Collective, blocking.
@@ -103,7 +103,7 @@ Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Se
 /// on all ranks if none applies. Collective, blocking.
 Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates,
               const Settings& settings);
-/// The same with the settings of the environment; throws `Errc::invalid_input` on all ranks if they
+/// Chooses with the settings of the environment; throws `Errc::invalid_input` on all ranks if they
 /// are invalid on any rank.
 Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates);
 

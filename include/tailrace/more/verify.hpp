@@ -16,8 +16,8 @@ struct Damage {
   Range bytes{0, 0};                ///< bytes of the dataset if contiguous, otherwise empty
   std::ptrdiff_t file_offset = -1;  ///< offset of its first byte; -1 if only HDF5 knows it
   int part = -1;  ///< part of the dataset, with its own file; -1: the dataset's file
-  /// "dataset u, box [0:1, 0:9], bytes 0 to 71 (file offset 4096)"; `file`: the file of the part,
-  /// if any.
+  /// A text such as "dataset u, box [0:1, 0:9], bytes 0 to 71 (file offset 4096)". `file` is the
+  /// file of the part, if any.
   std::string describe(const std::string& dataset, const std::string& file) const;
 };
 

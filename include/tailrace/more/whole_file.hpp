@@ -15,8 +15,8 @@ namespace tailrace {
 /// returns. Throws `Errc::io`, also if `path` is not a regular file; no partial file then remains.
 /// Local.
 void write_whole_file(const std::string& path, std::string_view text, bool flush = false);
-/// The first `most_bytes` of a file. Throws `Errc::io`, also if `path` is not a regular file: a
-/// device may have no end, and a pipe no writer. Local.
+/// Reads the first `most_bytes` of a file. Throws `Errc::io`, also if `path` is not a regular file:
+/// a device may have no end, and a pipe no writer. Local.
 std::string read_whole_file(const std::string& path, std::size_t most_bytes = SIZE_MAX);
 
 class Descriptor;

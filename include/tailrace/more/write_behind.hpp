@@ -23,17 +23,17 @@ struct WriteFailure {
 WriteFailure write_runs(int descriptor, const std::vector<FileRun>& places, const std::byte* data);
 
 /// Runs jobs with copies of data on a thread while the program computes, in the order of the calls.
-/// The copies of all jobs that wait have a common bound. No MPI.
+/// The memory for the copies of all waiting jobs together is limited. Makes no MPI calls.
 class WriteBehind {
  public:
   /// Keeps at most `most_bytes` of copies. Local.
   explicit WriteBehind(std::int64_t most_bytes);
-  /// Waits for what was posted.
+  /// Waits for all posted jobs.
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
 
-  /// Whether a copy of `bytes` has room now. Local.
+  /// Whether there is room for a copy of `bytes` now. Local.
   bool has_room(std::int64_t bytes) const;
   /// Memory for a copy; waits while there are too many copies, and reserves its bytes until the
   /// job that has it ends. Throws std::bad_alloc. Local.
