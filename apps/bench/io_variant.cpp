@@ -71,7 +71,7 @@ class Compressed : public Method {
     const auto& array = job.pattern.array;
     if (!array || array->item_bytes != sizeof(std::uint64_t)) {
       throw tailrace::Error(tailrace::Errc::invalid_input,
-                            "compressed output: the pattern is no array of 8-byte items");
+                            "compressed output: the pattern is not an array of 8-byte items");
     }
     layout_ = tailrace::own_box(job.comm, array->extents, array->start, array->part);
     output_.emplace(job.comm, tailrace::OutputOptions{

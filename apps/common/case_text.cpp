@@ -40,7 +40,7 @@ std::string case_name(const std::string& name, const std::string& source) {
   }
   if (!chosen.empty() && chosen.find('/') == std::string::npos) return chosen;
   throw Error(Errc::invalid_input,
-              source + ": `case.name` must be a name of files, without a slash");
+              source + ": `case.name` must be usable as a file name, without a slash");
 }
 
 void refuse_unread(const std::string& path, int code) {

@@ -63,7 +63,7 @@ void require_whole(const Comm& comm, const std::string& path) {
                    : found.problem.empty() ? "the checksum of its headers is missing"
                                            : found.problem;
   throw Error(Errc::corrupt,
-              fmt::format("{} is damaged: {}; go on from another checkpoint", path, why));
+              fmt::format("{} is damaged: {}; continue from another checkpoint", path, why));
 }
 
 }  // namespace tailrace::app

@@ -162,7 +162,7 @@ std::string RunFolder::choose_checkpoint() const {
   if (steps.empty() && file == "latest") {
     throw Error(Errc::invalid_input,
                 fmt::format("restart.file = \"latest\", but {} holds no checkpoint_NNNNNN.h5; "
-                            "\"latest_or_fresh\" starts afresh then",
+                            "\"latest_or_fresh\" would start a new run",
                             asked_.path));
   }
   if (steps.empty()) return "";
@@ -187,8 +187,8 @@ void RunFolder::start_afresh() const {
   if (found.empty()) return;
   if (!asked_.overwrite) {
     throw Error(Errc::invalid_input,
-                fmt::format("{} holds the results of a run ({}): give another --run-dir, go on "
-                            "with --set restart.file=latest, or give --overwrite to remove them",
+                fmt::format("{} holds the results of a run ({}): give another --run-dir, continue "
+                            "it with --set restart.file=latest, or give --overwrite to remove them",
                             asked_.path, listed(found, asked_.path)));
   }
   for (const auto& path : found) erase(path);
@@ -220,10 +220,11 @@ void RunFolder::go_on_from(std::int64_t step) {
     remove_partials(step);
     if (later.empty() || newest_) return;
     if (!asked_.overwrite) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("{} holds checkpoints later than step {}, from which this run would "
-                              "go on ({}): give another --run-dir, or --overwrite to remove them",
-                              asked_.path, step, listed(later, asked_.path)));
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("{} holds checkpoints later than step {}, from which this run would "
+                      "continue ({}): give another --run-dir, or --overwrite to remove them",
+                      asked_.path, step, listed(later, asked_.path)));
     }
     for (const auto& path : later) {
       erase(path);

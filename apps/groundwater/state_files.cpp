@@ -188,7 +188,7 @@ RunClock read_checkpoint(const Grid& grid, const std::string& path,
     if (std::find(names.begin(), names.end(), field.name) == names.end()) {
       throw Error(Errc::invalid_input,
                   fmt::format("{} lacks {}: it is of a case with other species, or of a program "
-                              "from before it wrote them so; start afresh",
+                              "from before it wrote them so; start a new run",
                               path, field.name));
     }
     const auto found = input.extents(field.name), wanted = extents_of(field, grid);

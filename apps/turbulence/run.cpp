@@ -108,9 +108,9 @@ void Run<Real>::restore_forcing() {
   const auto& type = case_.forcing.type;
   if (restored_.forcing_type == type && forcing_.set_state(restored_.forcing)) return;
   if (type == "none") return;
-  log_.info(fmt::format("the force starts afresh: the checkpoint is of a run with {} forcing{}",
-                        restored_.forcing_type,
-                        restored_.forcing_type == type ? " of other modes" : ""));
+  log_.info(fmt::format(
+      "the force starts from its initial state: the checkpoint is of a run with {} forcing{}",
+      restored_.forcing_type, restored_.forcing_type == type ? " of other modes" : ""));
 }
 
 template <class Real>

@@ -65,7 +65,7 @@ std::unique_ptr<const Found> find_driver() {
     auto driver = line.make(library);
     if (driver) return std::make_unique<const Found>(Found{line.name, std::move(driver)});
     say(LogLevel::warning, fmt::format("{} lacks functions that arrays in device memory need: {}",
-                                       path, "such arrays must not be given"));
+                                       path, "do not pass such arrays"));
   }
   return nullptr;
 }

@@ -111,7 +111,7 @@ std::string read_whole_file(const std::string& path, std::size_t most_bytes) {
   const Descriptor file = open_descriptor(path, O_RDONLY | O_NONBLOCK);
   if (!file) fail_io("open", path, errno);
   if (!is_regular(file.get())) {
-    throw Error(Errc::io, fmt::format("cannot read {}: it is no regular file", path), EINVAL);
+    throw Error(Errc::io, fmt::format("cannot read {}: it is not a regular file", path), EINVAL);
   }
   std::string text;
   std::array<char, 1 << 16> part{};

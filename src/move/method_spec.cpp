@@ -44,7 +44,7 @@ void set(MethodSettings& settings, std::string_view word, std::string_view whole
   const bool known = key == "chunk" || key == "depth" || key == "in_flight";
   if (!known || equals == std::string_view::npos) {
     refuse_input(
-        "method '{}': '{}' is no setting; there are chunk=BYTES, depth=N, in_flight=N and "
+        "method '{}': '{}' is not a setting; there are chunk=BYTES, depth=N, in_flight=N and "
         "copies=KIND",
         whole, word);
   }

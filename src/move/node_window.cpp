@@ -32,8 +32,8 @@ constexpr std::ptrdiff_t least_for_huge_pages = 4 << 20;
 
 Error no_memory(std::ptrdiff_t bytes, const char* reason) {
   return {Errc::io,
-          fmt::format("{} bytes of shared memory for the ranks of a node cannot be had: {}", bytes,
-                      reason),
+          fmt::format("cannot allocate {} bytes of shared memory for the ranks of a node: {}",
+                      bytes, reason),
           ENOMEM};
 }
 

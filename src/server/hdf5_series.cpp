@@ -100,7 +100,7 @@ void Hdf5Series::take_merged() {
   merge_.reset();
   if (!failure) return;
   steps_per_file_ = 1;
-  say(LogLevel::warning, fmt::format("series {}: steps stay in files of their own from now on: {}",
+  say(LogLevel::warning, fmt::format("series {}: from now on, steps stay in separate files: {}",
                                      path_, failure->what()));
 }
 

@@ -220,7 +220,7 @@ PutOutput::Writers& PutOutput::writers_of(const WritePlan& plan) {
     writers.products.reset();
     if (part.rank() == 0) {
       say(LogLevel::warning,
-          fmt::format("{}: those who write agree by messages, without shared memory ({})", who(),
+          fmt::format("{}: the writers exchange messages, without shared memory ({})", who(),
                       error.what()));
     }
   }

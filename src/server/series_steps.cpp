@@ -110,7 +110,7 @@ SeriesSteps::SeriesSteps(const OutputOptions& options)
                  of_series, format_);
   }
   if (!options.variables) {
-    refuse_input("output: series shows the variables: it does not go with variables = false");
+    refuse_input("output: a series shows the variables, so variables = false is not possible");
   }
   if (is_zarr_series(series_)) {
     if (setting_.steps_per_file > 1) {

@@ -148,8 +148,8 @@ std::optional<Error> ServedOutput::never_fits() {
   const auto with = work > 0 ? fmt::format(", with {} more to compress it,", work) : "";
   return Error(Errc::invalid_input,
                fmt::format("{}: a step of {} bytes of compute rank {}{} does not fit into its "
-                           "staging memory of {} bytes: give OutputOptions::memory_bytes "
-                           "(output.memory of a case) more, if the node has it",
+                           "staging memory of {} bytes: increase OutputOptions::memory_bytes "
+                           "(output.memory of a case), if the node has enough memory",
                            who(), bytes, client_.team().client, with, capacity));
 }
 

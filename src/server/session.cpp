@@ -180,13 +180,13 @@ void Session::State::end_at_finalize() {
     const bool speaks = open_ && team().client == 0;
     if (speaks && !alone_) {
       say(LogLevel::warning,
-          "session: MPI_Finalize closes it: call close() before, which throws what went wrong");
+          "session: MPI_Finalize closes it; call close() before, which also throws errors");
     }
     end(Leaving::finalized);
     if (!speaks || !alone_ || left == 0) return;
     say(LogLevel::warning,
-        fmt::format("output: MPI_Finalize waited for {} file(s): call `finish` before, which "
-                    "throws what went wrong with them",
+        fmt::format("output: MPI_Finalize waited for {} file(s); call `finish` before, which "
+                    "also throws their errors",
                     left));
   });
 }

@@ -100,7 +100,7 @@ CoordinateArray items_of(const Coordinate& coordinate) {
     for (const auto& one : array.texts) {
       if (coordinate.characters && one.size() <= 1) continue;
       if (coordinate.characters) {
-        refuse_input("coordinate {}: \"{}\" is no single byte", coordinate.name, shown(one));
+        refuse_input("coordinate {}: \"{}\" is not a single byte", coordinate.name, shown(one));
       }
       if (one.find('\0') == std::string::npos) continue;
       refuse_input("coordinate {}: a text has a zero byte, where HDF5 would end it",

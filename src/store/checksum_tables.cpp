@@ -56,8 +56,9 @@ struct ChecksumTable {
                          std::ranges::find(index.refused, names[v], &FileIndex::Refused::name) !=
                              index.refused.end();
       if (!known) {
-        throw Error(Errc::corrupt,
-                    fmt::format("variable {} is gone, which its checksum table names", names[v]));
+        throw Error(
+            Errc::corrupt,
+            fmt::format("its checksum table names variable {}, which does not exist", names[v]));
       }
     }
     for (const auto& row : rows) {

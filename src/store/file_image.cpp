@@ -272,7 +272,7 @@ void allocate_chunks(const Unplaced& one, ImageFile& memory) {
   }
   for (const auto& range : memory.take_dropped()) one.chunk_offsets->push_back(range.start);
   if (one.chunk_offsets->size() != one.chunked->chunks.size()) {
-    throw Error(Errc::internal, "HDF5 has not placed each chunk by itself");
+    throw Error(Errc::internal, "HDF5 has not placed each chunk separately");
   }
 }
 

@@ -82,8 +82,7 @@ void NameLock::share(const std::string& name) {
 }
 
 void NameLock::fail_to_take(const std::string& name) {
-  throw Error(Errc::io, fmt::format("{} never has this name when it is looked at again", name),
-              EBUSY);
+  throw Error(Errc::io, fmt::format("{} was replaced each time it was opened", name), EBUSY);
 }
 
 void PartialFile::create(const std::string& name, const file::Settings& settings,
@@ -110,7 +109,8 @@ void PartialFile::make(const std::string& name, const Access& access, bool& made
     struct stat status {};
     if (fstat(descriptor(), &status) != 0) fail_errno(errno);
     if (!S_ISREG(status.st_mode)) {
-      throw Error(Errc::io, fmt::format("{} is no file of this library: remove it", name), EEXIST);
+      throw Error(Errc::io, fmt::format("{} was not written by this library: remove it", name),
+                  EEXIST);
     }
     if (uninterrupted([&] { return unlink(name.c_str()); }) != 0) fail_errno(errno);
   }

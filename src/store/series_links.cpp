@@ -248,7 +248,7 @@ void move_later(const std::vector<SeriesStep>& later, const std::vector<SeriesSt
 
 void SeriesLinks::look() {
   const auto list = list_of_series(path_);
-  if (!list) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
+  if (!list) throw Error(Errc::io, fmt::format("series {} no longer exists", path_), ENOENT);
   const auto folder = series_links_folder(path_, list->version);
   const auto links = links_in(folder);
   num_links_ = links.empty() ? 0 : static_cast<std::size_t>(links.rbegin()->first) + 1;
@@ -299,7 +299,7 @@ std::size_t SeriesLinks::num_single() {
 
 std::optional<SeriesBatch> SeriesLinks::next_batch(std::size_t count, std::size_t skip) {
   const auto list = list_of_series(path_);
-  if (!list) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
+  if (!list) throw Error(Errc::io, fmt::format("series {} no longer exists", path_), ENOENT);
   const auto steps = steps_of(path_, *list);
   const auto first = first_single(steps) + skip;
   if (steps.size() <= first + count) return std::nullopt;
@@ -320,7 +320,7 @@ std::optional<SeriesBatch> SeriesLinks::next_batch(std::size_t count, std::size_
 void SeriesLinks::move_to_list(const FileContents& contents,
                                const std::vector<SeriesBatch>& merged) {
   const auto before = list_of_series(path_);
-  if (!before) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
+  if (!before) throw Error(Errc::io, fmt::format("series {} no longer exists", path_), ENOENT);
   auto steps = steps_of(path_, *before);
   for (const auto& batch : merged) mark_merged(steps, batch);
   const auto list = list_of(path_, before->form, contents, std::move(steps), before->version + 1);

@@ -162,8 +162,8 @@ StoredChunks chunks_in_file(hid_t file, const FileIndex::Entry& entry) {
 #else
 StoredChunks chunks_in_file(hid_t, const FileIndex::Entry& entry) {
   throw Error(Errc::invalid_input,
-              fmt::format("array {} is compressed, and HDF5 says only from 1.10.5 on where chunks "
-                          "lie",
+              fmt::format("array {} is compressed, and HDF5 before 1.10.5 does not report where "
+                          "chunks are",
                           entry.name));
 }
 #endif
@@ -516,7 +516,7 @@ void require_rising(const SeriesBatch& batch) {
     const auto steps = steps_in_file(file);
     if (steps.size() != 1 || (last && steps.front() <= *last)) {
       throw Error(Errc::invalid_input,
-                  fmt::format("{} does not hold the step that follows the one before it", file));
+                  fmt::format("{} does not hold the step after that of the previous file", file));
     }
     last = steps.front();
   }

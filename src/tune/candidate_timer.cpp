@@ -93,7 +93,7 @@ void CandidateTimer::leave_out(std::size_t index, const std::string& trouble, bo
   entries_[index].trial.reset();
   if (!warn || comm_.rank() != 0) return;
   say(LogLevel::warning,
-      fmt::format("{} is left out of the tuning: {}", candidates_[index].name, trouble));
+      fmt::format("{} is excluded from the tuning: {}", candidates_[index].name, trouble));
 }
 
 std::vector<CandidateTimer::Entry*> CandidateTimer::running() {

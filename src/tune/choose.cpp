@@ -64,7 +64,7 @@ void try_to_remember(const std::string& file, const Remembered& winner) {
   } catch (const Error& error) {
     static const bool once =
         (say(LogLevel::warning,
-             fmt::format("what was measured is not remembered: {} (TAILRACE_TUNE_FILE names "
+             fmt::format("measured results cannot be stored: {} (TAILRACE_TUNE_FILE names "
                          "another file, \"\" none)",
                          error.what())),
          true);

@@ -86,7 +86,7 @@ auto with_errors(const std::string& file, Action&& action) {
   } catch (const chooser::MemoryError& error) {
     throw Error(error.sys_errno() == 0 ? Errc::corrupt : Errc::io, error.what(), error.sys_errno());
   } catch (const Json::exception& error) {
-    throw Error(Errc::corrupt, file + " is no memory of the tuner: " + error.what());
+    throw Error(Errc::corrupt, file + " is not a results file of the tuner: " + error.what());
   }
 }
 

@@ -167,8 +167,8 @@ void collect_warnings(Settings& settings, const Given& given) {
     }
     if (name == "start_iodevice" || name == "romio_lustre_start_iodevice") {
       settings.warnings.push_back(fmt::format(
-          "hint {}={} is only passed on to MPI-IO; to pin the first storage target fills "
-          "that one before the others: better leave it out",
+          "hint {}={} is only passed on to MPI-IO; if all files start at one storage target, it "
+          "fills before the others, so it is better to omit this hint",
           name, hint.value));
     }
   }

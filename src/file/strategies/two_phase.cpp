@@ -42,8 +42,8 @@ TwoPhase::TwoPhase(const Comm& comm, TwoPhaseShape shape)
   if (!by_messages_) by_messages_ = !try_node_transport(setting);
   // All ranks ask: only some of the groups may lie on one node.
   require_all(comm.raw(), !by_messages_ || shape_.movement != Movement::node,
-              "hint cb_exchange=node: shared memory for the buffers cannot be had (too little "
-              "memory, or ranks in containers of their own?)");
+              "hint cb_exchange=node: no shared memory for the buffers (too little memory, or "
+              "ranks in separate containers?)");
   if (by_messages_) transport_ = make_message_transport(setting);
 }
 

@@ -35,7 +35,7 @@ class Bruck : public RequestRunner {
         shape_(problem.shape),
         item_(contiguous_type(shape_.item_bytes)) {
     for (std::ptrdiff_t p = 0; p < shape_.num_pieces(); ++p) pieces_.push_back(make_piece(p));
-    require_all(comm_.raw(), fits_, "bruck: what a rank passes on is more than MPI counts");
+    require_all(comm_.raw(), fits_, "bruck: a rank passes on more bytes than MPI can count");
     buffer_ = agreed_buffer(comm_, num_items_ * shape_.item_bytes);
   }
   ~Bruck() override { end_all(); }

@@ -132,8 +132,7 @@ void PartialFolder::create(const std::string& keep) {
   if (folder_access_.exists()) {
     file_access_ = folder_access_.is_folder() ? Access::of(target_ + "/" + keep) : Access();
     if (!file_access_.exists()) {
-      throw Error(Errc::io, "something else has this name: a folder or file without " + keep,
-                  EEXIST);
+      throw Error(Errc::io, "another folder or file has this name: it has no " + keep, EEXIST);
     }
   }
   bool made = false;

@@ -454,7 +454,7 @@ store::BegunSeries begin_zarr_series(const std::string& path, const std::string&
 
 void ZarrSeries::load() {
   auto head = head_of(path_);
-  if (!head) throw Error(Errc::io, fmt::format("series {} is gone", path_), ENOENT);
+  if (!head) throw Error(Errc::io, fmt::format("series {} no longer exists", path_), ENOENT);
   head_ = std::move(*head);
   const auto linked = linked_stores(path_);
   stores_ = stores_of(path_);
@@ -475,7 +475,7 @@ void ZarrSeries::load() {
 void ZarrSeries::publish(const std::string& path, const StepFile& file,
                          const std::function<void()>& commit) {
   const auto arrays = file.arrays();
-  if (!arrays) throw Error(Errc::internal, path + " is no store of a step");
+  if (!arrays) throw Error(Errc::internal, path + " is not the store of a step");
   if (!loaded_) load();
   const auto folder = steps_folder(path_);
   const auto text = store::relative_to(folder, path);

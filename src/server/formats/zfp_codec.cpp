@@ -37,7 +37,7 @@ double error_between(std::span<const std::byte> a, std::span<const std::byte> b)
 double largest_error(ItemType type, std::span<const std::byte> a, std::span<const std::byte> b) {
   if (type == ItemType::float32) return error_between<float>(a, b);
   if (type == ItemType::float64) return error_between<double>(a, b);
-  throw Error(Errc::internal, "errors are those of floating-point numbers");
+  throw Error(Errc::internal, "only floating-point numbers have an error bound");
 }
 
 #ifdef TAILRACE_HAVE_ZFP

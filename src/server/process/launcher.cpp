@@ -161,7 +161,7 @@ ProcessArguments ProcessArguments::parse(std::span<const char* const> words) {
     } else if (std::sscanf(word, "server=%d", &arguments.server) != 1 &&
                std::sscanf(word, "threads=%d", &arguments.threads) != 1 &&
                std::sscanf(word, "watchdog_s=%lf", &arguments.watchdog_s) != 1) {
-      refuse_input("\"{}\" is no argument of this program", word);
+      refuse_input("\"{}\" is not an argument of this program", word);
     }
   }
   if (arguments.block.fd < 0 || arguments.clients.empty()) {

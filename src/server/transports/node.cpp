@@ -78,8 +78,8 @@ void probe(const Team& team) {
     int found = -1;
     std::memcpy(&found, memory.data(), sizeof found);
     if (found == other) return;
-    throw Error(Errc::io,
-                fmt::format("the memory of rank {} looks like another's ({})", other, found));
+    throw Error(Errc::io, fmt::format("the shared memory of rank {} is that of another rank ({})",
+                                      other, found));
   });
 }
 

@@ -44,13 +44,14 @@ Memory::Memory(std::ptrdiff_t bytes, std::ptrdiff_t provided) {
   const std::int64_t available = available_bytes();
   if (available >= 0 && bytes > available) {
     throw Error(Errc::io,
-                fmt::format("{} bytes of shared memory for output cannot be had: the node has {} "
-                            "left; ask for less (memory_bytes, output.memory of a case)",
+                fmt::format("cannot allocate {} bytes of shared memory for output: the node has "
+                            "{} left; request less (memory_bytes, output.memory of a case)",
                             bytes, available),
                 ENOMEM);
   }
   descriptor_ = make_memory_file(bytes);
-  if (!descriptor_) fail(fmt::format("{} bytes of shared memory for output cannot be had", bytes));
+  if (!descriptor_)
+    fail(fmt::format("cannot allocate {} bytes of shared memory for output", bytes));
   mapping_ = Mapping(descriptor_.get(), bytes);
   provide(provided < 0 ? bytes : provided);
 }
@@ -60,7 +61,7 @@ void Memory::provide(std::ptrdiff_t bytes) {
   const int status = take_space(descriptor_.get(), provided_, bytes - provided_);
   if (status != 0) {
     errno = status;
-    fail(fmt::format("{} bytes of shared memory for output cannot be had", bytes));
+    fail(fmt::format("cannot allocate {} bytes of shared memory for output", bytes));
   }
 #ifdef MADV_POPULATE_WRITE
   // A hint, which older kernels do not take: no page faults when time counts.
@@ -85,8 +86,8 @@ Descriptor open_endpoint(const Endpoint& endpoint) {
   Descriptor opened = open_of_process(endpoint.pid, endpoint.fd);
   if (!opened) {
     fail(
-        fmt::format("shared memory of process {0} cannot be opened (/proc/{0}/fd/{1}); processes "
-                    "of one node and one user can, unless they are in containers of their own",
+        fmt::format("cannot open the shared memory of process {0} (/proc/{0}/fd/{1}); processes of "
+                    "one user on one node can, unless they are in separate containers",
                     endpoint.pid, endpoint.fd));
   }
   return opened;

@@ -97,7 +97,7 @@ void CopyReceiver::make_receive_queue(ReceiveQueue::Order order) {
 std::string refuses_but_ranks(const Team& team) {
   if (team.num_servers() == 0) return "there is no server";
   if (team.kind == Team::Kind::ranks) return {};
-  return "it needs servers that are ranks of their own, and these are not";
+  return "it needs servers that are separate ranks, and these are not";
 }
 
 void Participants::give_up(std::size_t server_number, std::ptrdiff_t num_packets) const {

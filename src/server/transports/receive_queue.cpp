@@ -129,7 +129,7 @@ ReceiveQueue::Place ReceiveQueue::find_extra(const Offer& offer) {
     } catch (const std::bad_alloc&) {
       throw Error(Errc::io,
                   fmt::format("no memory for a packet of {} bytes of client {}, which does not fit "
-                              "into what is left of the receive memory of {} bytes",
+                              "into the free part of the receive memory of {} bytes",
                               offer.bytes, offer.client, arena_.capacity()),
                   ENOMEM);
     }
