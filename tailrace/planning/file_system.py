@@ -41,7 +41,7 @@ class Metadata:
     creates_per_s: float = _number(INFINITE, "files created per second", 1e-9)
     opens_per_s: float = _number(INFINITE, "files opened per second", 1e-9)
     stats_per_s: float = _number(INFINITE, "sizes of files asked for per second", 1e-9)
-    object_s: float = _number(0, "time of a client for each further stripe of a file it opens")
+    object_s: float = _number(0, "client time for each further stripe of a file that it opens")
 
 
 @dataclass(frozen=True)
