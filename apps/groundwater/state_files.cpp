@@ -187,8 +187,8 @@ RunClock read_checkpoint(const Grid& grid, const std::string& path,
   for (auto& field : state) {
     if (std::find(names.begin(), names.end(), field.name) == names.end()) {
       throw Error(Errc::invalid_input,
-                  fmt::format("{} lacks {}: it is of a case with other species, or of a program "
-                              "from before it wrote them so; start a new run",
+                  fmt::format("{} lacks {}: it is of a case with other species, or of an older "
+                              "version of this program; start a new run",
                               path, field.name));
     }
     const auto found = input.extents(field.name), wanted = extents_of(field, grid);

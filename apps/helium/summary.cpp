@@ -27,7 +27,7 @@ std::vector<std::string> warnings_of(const Summary& summary) {
   if (at_end > much_at_edge && values.grid.absorber <= 0) {
     const double box = values.grid.step * static_cast<double>(values.grid.points);
     warnings.push_back(
-        fmt::format("warning: {:.2g} of what was ionised is beyond {:.4g} a.u., the "
+        fmt::format("warning: {:.2g} of the ionised population is beyond {:.4g} a.u., in the "
                     "last tenth of the box; take more grid.points",
                     at_end, 0.9 * box));
   }
@@ -35,8 +35,8 @@ std::vector<std::string> warnings_of(const Summary& summary) {
       (summary.last.edge_l - summary.first.edge_l * summary.last.ground) / yield;
   if (values.atom.lmax > 0 && at_largest > much_at_largest_l) {
     warnings.push_back(
-        fmt::format("warning: {:.2g} of what left the ground state has an electron "
-                    "with l = {}, the largest; take a larger atom.lmax",
+        fmt::format("warning: {:.2g} of the population outside the ground state has an "
+                    "electron with l = {}, the largest; take a larger atom.lmax",
                     at_largest, values.atom.lmax));
   }
   return warnings;
