@@ -20,8 +20,8 @@ def _said(*words: str) -> str:
 def with_mpi(launch: Launch, family: str, has_pmix: bool) -> Launch:
     """Return a launch by srun with the kind of MPI (--mpi) that the program's library needs.
 
-    `family` is "openmpi" or "mpich"; `has_pmix` tells whether the library uses PMIx. The site's
-    default is kept where it fits, and so is SLURM_MPI_TYPE.
+    `family` is "openmpi", "mpich" or "abi" (MPI 5's, taken for MPICH); `has_pmix` tells whether the
+    library uses PMIx. The site's default is kept where it fits, and so is SLURM_MPI_TYPE.
     """
     asked = os.environ.get("SLURM_MPI_TYPE", "")
     if asked:
@@ -31,14 +31,16 @@ def with_mpi(launch: Launch, family: str, has_pmix: bool) -> Launch:
     default = found[1].strip("()") if found else ""
     if family == "openmpi" and default in ("none", "null"):
         needed = "pmix"
-    elif family == "mpich" and not has_pmix and default.startswith(("none", "null", "pmix")):
+    elif (
+        family in ("mpich", "abi") and not has_pmix and default.startswith(("none", "null", "pmix"))
+    ):
         needed = "pmi2"
     else:
         _require_one_world(launch, default)
         return launch
     _require_one_world(launch, needed)
     if needed not in re.findall(r"\w+", _said(launch.prefix[0], "--mpi=list")):
-        name = {"openmpi": "Open MPI", "mpich": "MPICH"}[family]
+        name = "Open MPI" if family == "openmpi" else "MPICH"
         raise TailraceError(
             f"srun starts the ranks of {name} with --mpi={needed}, which this Slurm does not have "
             f"(srun --mpi=list; MpiDefault is {default}): set SLURM_MPI_TYPE to a kind that it "

@@ -25,16 +25,14 @@ PT_INTERP = 3
 
 # Families of MPI libraries that can be recorded: what their library is called, and their name for
 # people.
-FAMILIES = {
-    name: (families.FAMILIES[name].libraries[0], families.FAMILIES[name].title)
-    for name in ("openmpi", "mpich")
-}
+FAMILIES = {name: (one.libraries[0], one.title) for name, one in families.FAMILIES.items()}
 PYTHON_NAME = re.compile(r"python[0-9.]*")
 DEBIAN_MPICH = "libmpich.so.12"
 LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
     "openmpi": ("mpirun.openmpi", "orterun", "prterun"),
     "mpich": ("mpiexec.mpich", "mpiexec.hydra"),
 }
+LAUNCHERS["abi"] = LAUNCHERS["mpich"]
 
 
 def find_library(family: str, what: str = "mpi") -> Path:
@@ -46,8 +44,8 @@ def find_library(family: str, what: str = "mpi") -> Path:
     return find_shared(
         f"libtailrace_{what}_{family}.so",
         "plugins/mpi",
-        f"where {FAMILIES[family][1]} is installed (mpicc.{family}, or the MPI that the build is "
-        "configured with)",
+        f"where {FAMILIES[family][1]} is installed ({'mpicc_' if family == 'abi' else 'mpicc.'}"
+        f"{family}, or the MPI that the build is configured with)",
     )
 
 
@@ -145,15 +143,10 @@ def family_in(libraries: set[str], program: Path) -> str | None:
     found = {name for name, (library, _) in FAMILIES.items() if library in libraries}
     if DEBIAN_MPICH in libraries:
         found.add("mpich")
-    if not found and families.FAMILIES["abi"].libraries[0] in libraries:
-        raise TailraceError(
-            f"program {program}: is linked with MPI 5's ABI (libmpi_abi.so.1), whose calls cannot "
-            "be recorded yet; link it with MPICH's or Open MPI's own library",
-            status=2,
-        )
     if len(found) > 1:
+        one, other = [title for name, (_, title) in FAMILIES.items() if name in found][:2]
         raise TailraceError(
-            f"program {program}: is linked with two MPI libraries, Open MPI and MPICH "
+            f"program {program}: is linked with two MPI libraries, {one} and {other} "
             "(see ldd); build it and its libraries with one",
             status=2,
         )
@@ -178,7 +171,9 @@ def choose_launcher(ranks: int, program: Path, threads: int = 1) -> tuple[str, L
         has_pmix = any(name.startswith("libpmix") for name in libraries)
         return family, with_mpi(launch, family, has_pmix)
     is_custom = launch.kind == "TAILRACE_LAUNCHER"
-    if launched in (None, family) or (is_custom and ranks == 1):
+    if launched is None or launched == family or (is_custom and ranks == 1):
+        return family, launch
+    if (launched, family) == ("mpich", "abi"):  # one launcher, two interfaces
         return family, launch
     mine, other = FAMILIES[family][1], FAMILIES[launched][1]
     wrong = (

@@ -61,6 +61,27 @@ def test_two_mpi_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "two MPI libraries, Open MPI and MPICH" in refusal("--", str(program))
 
 
+def test_programs_of_mpi_5_have_the_launcher_of_mpich(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its interface is the same for all libraries; the one that is known here is MPICH's."""
+    program = write_script(tmp_path / "app", "#!/bin/sh\necho ran\n")
+    write_script(tmp_path / "ldd", "#!/bin/sh\necho 'libmpi_abi.so.1 => /a/libmpi_abi.so.1'\n")
+    mpirun = write_script(tmp_path / "mpirun", "#!/bin/sh\necho HYDRA build details\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    for name in ("TAILRACE_LAUNCHER", "SLURM_JOB_ID"):
+        monkeypatch.delenv(name, raising=False)
+    family, launch = job.choose_launcher(2, program)
+    assert (family, launch.prefix[0]) == ("abi", str(mpirun))
+    write_script(tmp_path / "mpirun", "#!/bin/sh\necho mpirun '(Open MPI)' 4.1.4\n")
+    hydra = write_script(tmp_path / "mpiexec.mpich", "#!/bin/sh\necho HYDRA build details\n")
+    family, launch = job.choose_launcher(2, program)
+    assert (family, launch.prefix[0]) == ("abi", str(hydra))
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
+    with pytest.raises(TailraceError, match=r"libtailrace_mpi_abi.so was not found.*mpicc_abi"):
+        job.find_library("abi")
+
+
 def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TailraceError, match=r"file/records: Not a directory"):

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 
+#include "common/fortran_handles.hpp"
 #include "common/mpi_start.hpp"
 
 namespace tailrace::plugins {

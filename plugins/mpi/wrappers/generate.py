@@ -2,7 +2,7 @@
 """Writes the wrappers of MPI calls: ``generate.py calls.txt FAMILY PLUGIN FILE.cpp...``.
 
 PLUGIN is profile, which has three files (of C, of Fortran, the table of calls), or waiting,
-collectives or io, which have one. FAMILY is openmpi or mpich.
+collectives or io, which have one. FAMILY is openmpi, mpich or abi (MPI 5's).
 
 A wrapper calls the next definition of ``MPI_x`` (that of another preloaded tool, or MPI's).
 Fortran wrappers pass their arguments on as they are: what MPI_IN_PLACE and MPI_BOTTOM mean is
@@ -57,10 +57,12 @@ using namespace tailrace::plugins;
 """
 
 # The endings of a family's names of Fortran, and whether these call C's names. Of mpi_f08, MPICH
-# has _f08ts_ for calls with a buffer and _f08_ for all others.
+# has _f08ts_ for calls with a buffer and _f08_ for all others. MPI 5's ABI is that of C alone, which
+# libraries for Fortran call.
 CALLS_C = {
     "openmpi": {"_": False, "_f08_": False},
     "mpich": {"_": True, "_f08_": False, "_f08ts_": True},
+    "abi": {"_": True},
 }
 
 VISIBLE = 'extern "C" {\n#pragma GCC visibility push(default)\n'

@@ -35,7 +35,7 @@ def check(
 
 def check_here(folder: Path, bin_dir: str, program: str) -> None:
     """Ranks, processors and threads are as they are; the status follows the severity."""
-    for ranks in (1, 3) if program.endswith("mpich") else (2,):
+    for ranks in (1, 3) if program.endswith(("mpich", "abi")) else (2,):
         words = ["--fail-on", "never", "--", program, str(folder / "data")]
         status, found, said = check(ranks, folder, bin_dir, words)
         assert status == 0, (status, said)
@@ -129,7 +129,7 @@ def check_collectives(folder: Path, bin_dir: str, program: str) -> None:
     command = [sys.executable, "-m", "tailrace", "exec", "--with", "collectives"]
     compares = "collectives" in Path(program).name
     arguments = ["random", "1"] if compares else [str(folder / "data")]
-    mpich = "mpich" in Path(program).name  # whose own calls take 4 ms where ranks share cores
+    mpich = program.endswith(("mpich", "abi"))  # whose own calls take 4 ms where ranks share cores
     for ranks, way in ((2, "node"),) if mpich else ((4, "node"), (3, "measured"), (2, "mpi")):
         if way != "node" and not compares:
             continue

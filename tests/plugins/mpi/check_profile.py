@@ -92,7 +92,9 @@ def check_ends(folder: Path, bin_dir: str, program: str) -> None:
     """The exit status is the program's, and there are records however it ends."""
     data = str(folder / "data")
     ends = (("seven", 7), ("abort", 5), ("exit", None), ("fatal", None), ("killed", None))
-    if program.endswith("mpich"):  # after a fatal error it kills all ranks before they can write
+    if program.endswith(
+        ("mpich", "abi")
+    ):  # after a fatal error it kills all ranks before they can write
         ends = (("seven", 7), ("abort", 5), ("exit", 0), ("killed", None))
     for end, status in ends:
         done, found = profile(2, folder, bin_dir, [program, data, end])
