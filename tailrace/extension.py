@@ -5,9 +5,9 @@ uses (tailrace/families.py), or in a build of the source tree.
 
 import atexit
 import importlib
-import importlib.machinery
 import os
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
@@ -21,26 +21,28 @@ from tailrace.families import (
 )
 
 _HERE = Path(__file__).resolve().parent
-_NAME = "_core" + importlib.machinery.EXTENSION_SUFFIXES[0]
+# The names of the module for this interpreter, its own first: those of its stable ABI follow.
+_NAMES = ["_core" + suffix for suffix in EXTENSION_SUFFIXES]
+
+
+def _module_in(folder: Path) -> Path | None:
+    """Return the compiled module that this interpreter would load from a folder."""
+    return next((folder / name for name in _NAMES if (folder / name).is_file()), None)
 
 
 def _folder() -> list[str]:
     """Return the folder that holds the module: of TAILRACE_BIN_DIR, package or newest build."""
     chosen = os.environ.get("TAILRACE_BIN_DIR")
     builds = [_HERE.parent / "build" / name for name in ("release", "ci", "debug", "asan")]
-    files = [root / "bindings" / "python" / _NAME for root in builds]
-    if chosen:
-        first = Path(chosen) / "bindings" / "python" / _NAME
-        if first.is_file():
-            return [str(first.parent)]
+    if chosen and (first := _module_in(Path(chosen) / "bindings" / "python")):
+        return [str(first.parent)]
     if installed():
         choice = choose_for_process()
         load_library(choice)
         prepare_programs(choice)
         return [str(ROOT / choice.family.name)]
-    found = sorted(
-        (file for file in files if file.is_file()), key=lambda file: file.stat().st_mtime
-    )
+    files = [_module_in(root / "bindings" / "python") for root in builds]
+    found = sorted((file for file in files if file), key=lambda file: file.stat().st_mtime)
     return [str(file.parent) for file in found[-1:]]
 
 
@@ -54,7 +56,7 @@ def load() -> ModuleType:
     """Import tailrace._core; an ImportError says how to build it."""
     if "tailrace._core" in sys.modules:
         return sys.modules["tailrace._core"]
-    if not (_HERE / _NAME).is_file():
+    if _module_in(_HERE) is None:
         try:
             sys.modules["tailrace"].__path__ += _folder()
         except TailraceError as error:

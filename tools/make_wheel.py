@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes dist/tailrace-*.whl, which holds Tailrace for several families of MPI libraries.
 
-usage: tools/make_wheel.py [--families openmpi,mpich,abi] [--jobs N]
+usage: tools/make_wheel.py [--families openmpi,mpich,abi] [--stable-abi PYTHON] [--jobs N]
 
 Each family is built in build/wheel-FAMILY and installed in build/wheel/stage/FAMILY; what is there
 is packed by tools/pack_wheel.py. `make wheel` calls this with the Python that the wheel is for.
+With the headers of a CPython from 3.12 on, the wheel holds a second module, for all of these.
 """
 
 import argparse
@@ -52,7 +53,9 @@ OPTIONS = {
     "TAILRACE_BUILD_TESTS": "OFF",
     "TAILRACE_BUILD_BENCH": "OFF",
     "TAILRACE_DUCC_DIR": str(ROOT / "build/deps/ducc0"),
+    "TAILRACE_MPICC_abi": str(TOOLS / "bin/mpicc_abi"),  # for what is preloaded
 }
+FIRST_STABLE = (3, 12)  # whose stable ABI nanobind uses
 
 
 def run(words: list[str], log: Path | None = None) -> None:
@@ -81,6 +84,33 @@ def make_tools() -> None:
     stamp.write_text("\n".join(PACKAGES))
 
 
+def headers_of(python: str) -> Path | None:
+    """Return the folder of Python.h of an interpreter, if it runs and has it."""
+    code = "import sys, sysconfig as s; print(*sys.version_info[:2], s.get_path('include'))"
+    try:
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    major, minor, folder = done.stdout.strip().split(maxsplit=2)
+    is_stable = (int(major), int(minor)) >= FIRST_STABLE
+    return Path(folder) if is_stable and (Path(folder) / "Python.h").is_file() else None
+
+
+def find_stable(given: str | None) -> Path | None:
+    """Return the folder of Python.h of a CPython from 3.12 on: of the interpreter that is given, of
+    one on PATH, or of one that pyenv has installed; None if there is none.
+    """
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    installed = sorted(versions.glob("3.*/bin/python3"))
+    pythons = [given] if given else [f"python3.{minor}" for minor in range(FIRST_STABLE[1], 20)]
+    for python in pythons if given else [*pythons, *map(str, installed)]:
+        if folder := headers_of(python):
+            return folder
+    if given:
+        sys.exit(f"tailrace: --stable-abi {given}: no CPython from 3.12 on with Python.h")
+    return None
+
+
 def check_machine(families: list[str]) -> None:
     """Exit with one line that names what is missing."""
     missing = [f"{tool} (Debian: {tool})" for tool in ("cmake", "g++") if not shutil.which(tool)]
@@ -102,8 +132,8 @@ def check_machine(families: list[str]) -> None:
         sys.exit(f"tailrace: a wheel needs {', '.join(missing)}")
 
 
-def build(family: str, products: str, jobs: int) -> None:
-    """Configure, build and install one family."""
+def build(family: str, products: str, stable: Path | None, jobs: int) -> None:
+    """Configure, build and install one family; `stable` are headers for the second module."""
     folder = ROOT / "build" / f"wheel-{family}"
     log = WORK / f"{family}.log"
     log.unlink(missing_ok=True)
@@ -114,22 +144,26 @@ def build(family: str, products: str, jobs: int) -> None:
         "MPI_CXX_COMPILER": str(shutil.which(cxx)),
         "Python_EXECUTABLE": str(TOOLS / "bin/python"),
         "TAILRACE_PRODUCTS": products,
+        "TAILRACE_STABLE_ABI_HEADERS": str(stable or ""),
     }
+    targets = [*TARGETS, "_core_abi3"] if stable else TARGETS
     print(f"tailrace: building for {family} in {folder} (log: {log})", flush=True)
     defines = [f"-D{name}={value}" for name, value in options.items()]
     run(["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *defines], log)
-    run(["cmake", "--build", str(folder), "-j", str(jobs), "--target", *TARGETS], log)
+    run(["cmake", "--build", str(folder), "-j", str(jobs), "--target", *targets], log)
     stage = WORK / "stage" / family
     shutil.rmtree(stage, ignore_errors=True)
     run(["cmake", "--install", str(folder), "--strip", "--prefix", str(stage)], log)
-    (module,) = (folder / "bindings/python").glob("_core.*.so")
-    shutil.copy(module, stage / module.name)
-    run(["strip", "--strip-unneeded", str(stage / module.name)], log)
+    for module in (folder / "bindings/python").glob("_core.*.so"):
+        if stable or ".abi3" not in module.name:
+            shutil.copy(module, stage / module.name)
+            run(["strip", "--strip-unneeded", str(stage / module.name)], log)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--families", default=",".join(COMPILERS))
+    parser.add_argument("--stable-abi", metavar="PYTHON", help="a CPython from 3.12 on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     given = parser.parse_args()
     families = given.families.split(",")
@@ -139,9 +173,12 @@ def main() -> None:
     WORK.mkdir(parents=True, exist_ok=True)
     make_tools()
     check_machine(families)
+    stable = find_stable(given.stable_abi)
+    if stable is None:
+        print("tailrace: no CPython from 3.12 on with Python.h: the wheel is for this one alone")
     for family in families:
         # The libraries put before MPI are built for all families at once.
-        build(family, PRODUCTS + ";plugins" * (family == families[0]), given.jobs)
+        build(family, PRODUCTS + ";plugins" * (family == families[0]), stable, given.jobs)
     for wheel in pack_wheel.pack(families):
         print(f"tailrace: {wheel.relative_to(ROOT)}, {wheel.stat().st_size / 1e6:.1f} MB")
 

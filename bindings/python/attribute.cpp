@@ -67,9 +67,7 @@ AttributeValue numbers_from(nb::handle array, bool is_list, const std::string& w
 
 /// Of a NumPy array or scalar, or what makes an array of itself.
 AttributeValue from_array(nb::handle value, const std::string& what) {
-  if (std::string_view(Py_TYPE(value.ptr())->tp_name) == "MaskedArray") {
-    refuse(what + ": is a masked array, whose mask would be lost; give array.filled(value)");
-  }
+  refuse_masked(value, what);
   nb::object array = numpy("asarray")(value);
   const auto num_dims = nb::cast<int>(array.attr("ndim"));
   if (num_dims > 1) refuse(fmt::format("{}: has {} axes; needs a list", what, num_dims));

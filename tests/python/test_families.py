@@ -136,8 +136,24 @@ def test_a_family_that_the_wheel_lacks_is_one_line(monkeypatch: pytest.MonkeyPat
     assert "/x/libmpi_abi.so.1" in refusal() and "MPICH (libmpi.so.12)" in refusal()
     with pytest.raises(ImportError, match="MPICH"):
         monkeypatch.delitem(sys.modules, "tailrace._core", raising=False)
-        monkeypatch.setattr(extension, "_NAME", "none.so")
+        monkeypatch.setattr(extension, "_NAMES", ["none.so"])
         extension.load()
+
+
+def test_the_module_of_the_stable_abi_is_found_after_the_own_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bindings/python"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
+    own, stable = "_core" + extension.EXTENSION_SUFFIXES[0], "_core.abi3.so"
+    (folder / "_core.cpython-39-x86_64-linux-gnu.so").touch()
+    assert extension._module_in(folder) is None
+    (folder / stable).touch()
+    assert extension._module_in(folder) == folder / stable
+    assert extension._folder() == [str(folder)]
+    (folder / own).touch()
+    assert extension._module_in(folder) == folder / own
 
 
 def test_modules_of_mpi4py_name_their_libraries(

@@ -26,6 +26,10 @@ with tailrace.Output(comm, servers="process") as output:
 """
 
 
+sys.path.insert(0, str(ROOT / "tools"))
+import pack_wheel  # noqa: E402
+
+
 def run(words: list[str], folder: Path, **variables: str) -> str:
     environment = {k: v for k, v in os.environ.items() if k != "TAILRACE_BIN_DIR"}
     environment.pop("PYTHONPATH", None)
@@ -34,6 +38,45 @@ def run(words: list[str], folder: Path, **variables: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+@pytest.mark.parametrize("has_stable", [False, True])
+def test_tags_name_the_interpreters_that_the_modules_are_for(
+    tmp_path: Path, has_stable: bool
+) -> None:
+    about = tmp_path / "tailrace-0.2.dist-info/WHEEL"
+    about.parent.mkdir()
+    about.write_text("Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    module = tmp_path / "tailrace/mpi/openmpi/_core.abi3.so"
+    module.parent.mkdir(parents=True)
+    if has_stable:
+        module.touch()
+    pack_wheel.put_tags(tmp_path)
+    lines = about.read_text().splitlines()
+    own = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert lines[1] == "Root-Is-Purelib: false"
+    assert f"Tag: {own}-{own}-linux_x86_64" in lines
+    assert ("Tag: cp312-abi3-linux_x86_64" in lines) == has_stable
+    assert len(lines) == (6 if has_stable and own != "cp312" else 4 if has_stable else 3)
+
+
+@pytest.mark.parametrize(
+    ("family", "macro"),
+    [("openmpi", "OPEN_MPI"), ("mpich", "MPICH_NAME"), ("abi", "MPI_ABI_VERSION")],
+)
+def test_headers_refuse_the_mpi_of_another_family(tmp_path: Path, family: str, macro: str) -> None:
+    include = tmp_path / "include"
+    (include / "tailrace").mkdir(parents=True)
+    (include / "tailrace/comm.hpp").write_text("#pragma once\n#include <mpi.h>\n#include <span>\n")
+    (include / "tailrace/shape.hpp").write_text("#pragma once\n")
+    pack_wheel.guard_headers(family, include)
+    assert (include / "tailrace/shape.hpp").read_text() == "#pragma once\n"
+    (tmp_path / "mpi.h").touch()
+    words = ["g++", "-std=c++20", "-fsyntax-only", f"-I{include}", f"-I{tmp_path}"]
+    words += ["-x", "c++", str(include / "tailrace/comm.hpp")]
+    run([*words, f"-D{macro}=1"], tmp_path)
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "tailrace config --mpi" in done.stderr
 
 
 @pytest.mark.slow
