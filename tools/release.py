@@ -30,6 +30,7 @@ PLACES = {
     "CITATION.cff": (r"^(version: ).*", "{full}"),
     "codemeta.json": (r'^(  "version": ")[^"]+', "{full}"),
     "CMakeLists.txt": (r"^(project\(tailrace VERSION )[\d.]+", "{release}"),
+    "packaging/conda/recipe.yaml": (r'^(  version: ")[^"]+', "{release}"),
     "README.md": (r"(\bversion )\d+\.\d+", "{minor}"),
 }
 TEXT_OF_CMAKE = r"^set\(tailrace_version_text .*\)$"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from stand_ins import built
 
 from tailrace.programs import find_program
@@ -230,3 +231,34 @@ def test_the_recipe_of_easybuild_is_that_of_the_build() -> None:
     needs = {re.split(r"[><=]", word)[0].lower() for word in needs}
     assert needs - python <= names
     assert {name for name, *_ in said["exts_list"]} == {"typer"}
+
+
+def test_the_recipe_of_conda_is_that_of_the_build() -> None:
+    text = (ROOT / "packaging/conda/recipe.yaml").read_text()
+    said = yaml.safe_load(text)
+    cmake = (ROOT / "CMakeLists.txt").read_text()
+    version = re.search(r"project\(tailrace VERSION ([\d.]+)", cmake)
+    least = re.search(r"cmake_minimum_required\(VERSION ([\d.]+)\)", cmake)
+    fetched = re.search(r"^version=([\d.]+)$", (ROOT / "tools" / "fetch_ducc").read_text(), re.M)
+    assert version and least and fetched
+    assert said["context"]["version"] == version[1]
+    assert said["source"][1]["tag"] == f"ducc0_{fetched[1].replace('.', '_')}"
+    needs = said["requirements"]
+    assert f"cmake >={least[1]}" in needs["build"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    python = {word.replace(">=", " >=") for word in project["project"]["dependencies"]}
+    python = {word.replace("matplotlib ", "matplotlib-base ") for word in python}
+    assert python <= set(needs["run"])
+    tools = {word.replace(">=", " >=") for word in project["build-system"]["requires"]}
+    assert tools <= set(needs["host"])
+    advice = re.search(r"Spack: +spack install (.*) && spack", (ROOT / "tools/setup").read_text())
+    assert advice
+    names = {"zlib-api": "zlib", "openblas": "liblapack", "nlohmann-json": "nlohmann_json"}
+    others = {"openmpi", "fftw", "googletest", "cmake", "ninja", "pkgconf", "pkgconfig"}
+    wanted = {re.split(r"[+@]", word)[0] for word in advice[1].split()} - others
+    host = {word.split()[0] for word in needs["host"]}
+    assert {names.get(name, name) for name in wanted} <= host, (wanted, host)
+    assert "${{ mpi }}" in host or "${{" in host
+    variants = yaml.safe_load((ROOT / "packaging/conda/variants.yaml").read_text())
+    assert set(variants["mpi"]) == {"openmpi", "mpich"}
+    assert set(re.findall(r"-?D?(TAILRACE_\w+)=", text)) <= options_of_cmake()

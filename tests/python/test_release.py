@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 pytest.importorskip("towncrier")
 FILES = (
     "tools/release.py", "tailrace/__init__.py", "CITATION.cff", "codemeta.json", "CMakeLists.txt",
+    "packaging/conda/recipe.yaml",
     "README.md", "CHANGELOG.md", "pyproject.toml", "changelog.d/README.md",
 )  # fmt: skip
 FRAGMENTS = {
@@ -79,12 +80,13 @@ def test_a_release_has_notes_a_version_a_tag_and_checksums(tree: Path) -> None:
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
     assert "NOTES.md" in (folder / "SHA256SUMS").read_text()
 
-    at_tag = {name: git(tree, "show", f"v9.8.0:{name}") for name in FILES[1:7]}
+    at_tag = {name: git(tree, "show", f"v9.8.0:{name}") for name in FILES[1:8]}
     assert version_in(at_tag["tailrace/__init__.py"]) == "9.8.0"
     assert "\nversion: 9.8.0\n" in at_tag["CITATION.cff"]
     assert json.loads(at_tag["codemeta.json"])["version"] == "9.8.0"
     assert "project(tailrace VERSION 9.8.0 " in at_tag["CMakeLists.txt"]
     assert "set(tailrace_version_text ${PROJECT_VERSION})" in at_tag["CMakeLists.txt"]
+    assert '\n  version: "9.8.0"\n' in at_tag["packaging/conda/recipe.yaml"]
     assert "version 9.8" in at_tag["README.md"]
     assert "## [9.8.0] - " in at_tag["CHANGELOG.md"]
     assert "[Unreleased]" not in at_tag["CHANGELOG.md"]

@@ -57,8 +57,8 @@ using namespace tailrace::plugins;
 """
 
 # The endings of a family's names of Fortran, and whether these call C's names. Of mpi_f08, MPICH
-# has _f08ts_ for calls with a buffer and _f08_ for all others. MPI 5's ABI is that of C alone, which
-# libraries for Fortran call.
+# has _f08ts_ for calls with a buffer and _f08_ for all others. MPI 5's ABI is that of C alone;
+# libraries for Fortran call C.
 CALLS_C = {
     "openmpi": {"_": False, "_f08_": False},
     "mpich": {"_": True, "_f08_": False, "_f08ts_": True},

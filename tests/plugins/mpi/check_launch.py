@@ -156,7 +156,8 @@ def check_collectives(folder: Path, bin_dir: str, program: str) -> None:
 def check_io(folder: Path, bin_dir: str, program: str) -> None:
     """Files and what is read are those of MPI-IO, whichever way calls go; a line counts them."""
     command = [sys.executable, "-m", "tailrace", "exec", "--with", "io"]
-    fortran = Path(program).name.removesuffix("_mpich") != "profile_io"
+    name = Path(program).name.removesuffix("_mpich").removesuffix("_abi")
+    fortran = name != "profile_io"
     for ranks, way in ((3, "ours"), (2, "measured"), (2, "mpi"), (2, "hidden")):
         programs = "5" if way == "hidden" else "30"
         arguments = [str(folder / "data")] if fortran else ["random", str(folder), "1", programs]
