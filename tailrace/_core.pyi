@@ -759,7 +759,8 @@ class Output:
     `Session`. `strategy`, `writers`, `hints`: docs/files.md. `when_full`: "wait", "drop",
     "thin", "lower" or "spill"; `on_failure`: "stop", "proceed" or "continue" (the same);
     `products`: docs/servers.md. `series`: an HDF5 file or a Zarr store that shows all steps
-    along an axis `time` (docs/files.md); "FILE steps_per_file=N" merges steps of HDF5.
+    along an axis `time` (docs/files.md); "FILE steps_per_file=N" merges steps of HDF5 (N: a
+    number or auto).
     Collective, blocking.
 
     `functions`: what the stage "call name=NAME" of products calls: function(step, parts) changes

@@ -67,7 +67,7 @@ Keys output_keys(OutputCase& o) {
       {"output.whole_fields", &o.whole_fields, any, "", "false: only the products are written", ""},
       {"output.series", &o.series, any, "",
        "file of the run folder that shows all field files as arrays along time; empty = none; "
-       "\"fields.h5 steps_per_file=100\" merges them"},
+       "\"fields.h5 steps_per_file=100\" merges them, steps_per_file=auto chooses how many"},
       {"output.products", &o.products, any, "",
        "what those who write make of the fields: tables [[output.products]]", ""},
   };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/hdf5_series.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -39,7 +42,7 @@ void save_series_contents(const std::string& path, const FileContents& contents)
 }
 
 Hdf5Series::~Hdf5Series() {
-  if (!has_begun_ || has_failed_ || !merges()) return;
+  if (!has_begun_ || has_failed_) return;
   (void)failure_of([&] {
     for (start_merge(); merge_; start_merge()) {
       merge_->outcome.wait();
@@ -47,6 +50,16 @@ Hdf5Series::~Hdf5Series() {
     }
     if (!merged_.empty()) renew_list(true);
   });
+}
+
+void Hdf5Series::publish(const std::string& path, const StepFile&,
+                         const std::function<void()>& commit) {
+  links_.publish(path, commit);
+  if (!is_automatic_) return;
+  std::error_code failed;
+  const auto bytes = std::filesystem::file_size(path, failed);
+  if (!failed) step_bytes_ = std::max(step_bytes_, static_cast<std::int64_t>(bytes));
+  steps_per_file_ = static_cast<std::size_t>(automatic_steps_per_file(step_bytes_));
 }
 
 void Hdf5Series::end_step() {
@@ -76,9 +89,16 @@ void Hdf5Series::renew_list(bool has_merged) {
   renewed_s_ = now_s();
 }
 
+/// Steps that are in files of several, of which the list does not know yet.
+std::size_t Hdf5Series::num_merged() const {
+  std::size_t steps = 0;
+  for (const auto& batch : merged_) steps += batch.files.size();
+  return steps;
+}
+
 void Hdf5Series::start_merge() {
   if (!merges() || merge_) return;
-  const auto done = merged_.size() * steps_per_file_;
+  const auto done = num_merged();
   if (links_.num_single() <= done + steps_per_file_) return;
   auto batch = links_.next_batch(steps_per_file_, done);
   if (!batch) return;
@@ -98,10 +118,17 @@ void Hdf5Series::take_merged() {
   const auto failure = merge_->outcome.get();
   if (!failure) merged_.push_back(std::move(merge_->batch));
   merge_.reset();
-  if (!failure) return;
+  if (failure) stop_merging(*failure);
+}
+
+// Nobody has asked for files of several steps where the number is chosen here: that steps such as
+// those of `file_per_rank` cannot be merged is no defect then.
+void Hdf5Series::stop_merging(const Error& why) {
+  const bool is_expected = is_automatic_ && why.code() == Errc::invalid_input;
   steps_per_file_ = 1;
-  say(LogLevel::warning, fmt::format("series {}: from now on, steps stay in separate files: {}",
-                                     path_, failure->what()));
+  is_automatic_ = false;
+  say(is_expected ? LogLevel::info : LogLevel::warning,
+      fmt::format("series {}: from now on, steps stay in separate files: {}", path_, why.what()));
 }
 
 }  // namespace tailrace::server

@@ -28,13 +28,12 @@ class Hdf5Series : public SeriesWriter {
   explicit Hdf5Series(const SeriesSetting& setting)
       : path_(setting.path),
         steps_per_file_(static_cast<std::size_t>(setting.steps_per_file)),
+        is_automatic_(setting.is_automatic),
         links_(setting.path) {}
   /// Merges what makes whole files. Blocking.
   ~Hdf5Series() override;
   void publish(const std::string& path, const StepFile&,
-               const std::function<void()>& commit) override {
-    links_.publish(path, commit);
-  }
+               const std::function<void()>& commit) override;
   /// Has steps merged, and renews the list of steps of the index where that makes it quicker to
   /// open. A failure is printed once, and the index stays as it is.
   void end_step() override;
@@ -46,12 +45,16 @@ class Hdf5Series : public SeriesWriter {
     std::future<std::optional<Error>> outcome;
   };
   bool merges() const { return steps_per_file_ > 1; }
+  std::size_t num_merged() const;
+  void stop_merging(const Error& why);
   void start_merge();
   void take_merged();
   void renew_list(bool has_merged);
 
   std::string path_;
   std::size_t steps_per_file_;
+  bool is_automatic_;             // the number is that of `automatic_steps_per_file`
+  std::int64_t step_bytes_ = 0;   // of the largest file of a step so far
   store::SeriesLinks links_;
   std::vector<store::SeriesBatch> merged_;  // not yet in the list
   std::optional<Merge> merge_;

@@ -12,6 +12,7 @@
 
 #include <hdf5.h>
 
+#include "server/series_setting.hpp"
 #include "server/session_fixture.hpp"
 #include "store/hdf5_handle.hpp"
 #include "tailrace/more/verify.hpp"
@@ -667,6 +668,55 @@ TEST_F(MergedSeriesTest, AStepThatIsWrittenAgainIsSeenOnce) {
   }
 }
 
+TEST(AutomaticStepsPerFile, GoesByTheSizeOfAStep) {
+  constexpr std::int64_t MiB = 1 << 20;
+  EXPECT_EQ(server::automatic_steps_per_file(0), 128);
+  EXPECT_EQ(server::automatic_steps_per_file(2 * MiB), 128);
+  EXPECT_EQ(server::automatic_steps_per_file(4 * MiB), 64);
+  EXPECT_EQ(server::automatic_steps_per_file(32 * MiB), 8);
+  EXPECT_EQ(server::automatic_steps_per_file(32 * MiB + 1), 1);
+}
+
+TEST_F(MergedSeriesTest, TheNumberOfStepsMayBeChosen) {
+  for (const char* kind : {"hidden", "thread"}) {
+    SCOPED_TRACE(kind);
+    start_afresh();
+    auto wanted = options(kind);
+    wanted.series += " steps_per_file=auto";
+    std::vector<std::pair<double, double>> steps;
+    for (int step = 0; step < 135; ++step) steps.emplace_back(step, 0);
+    write_steps(wanted, 0, 135, 0);
+    expect_series(steps);
+    if (comm.rank() == 0) {
+      EXPECT_EQ(files_in(path("fields.h5.merged")), std::vector<std::string>{"000000-000127.h5"});
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
+// What cannot be merged is refused only if files of several steps were asked for.
+TEST_F(MergedSeriesTest, AChosenNumberGoesWithEverySeries) {
+  auto pieces = options("hidden");
+  pieces.series += " steps_per_file=auto";
+  pieces.strategy = "file_per_rank";
+  write_steps(pieces, 0, 131, 0);
+  std::vector<std::pair<double, double>> steps;
+  for (int step = 0; step < 131; ++step) steps.emplace_back(step, 0);
+  expect_series(steps);
+  if (comm.rank() == 0) {
+    EXPECT_TRUE(files_in(path("fields.h5.merged")).empty());
+    EXPECT_TRUE(fs::exists(file_of(0)));
+  }
+  MPI_Barrier(comm.raw());
+  auto lower = options("hidden");
+  lower.series += " steps_per_file=auto";
+  lower.when_full = WhenFull::lower;
+  const Output taken(comm, lower);
+  auto zarr = options("none");
+  zarr.series = path("fields.zarr steps_per_file=auto");
+  const Output also_taken(comm, zarr);
+}
+
 TEST_F(MergedSeriesTest, RefusesByNameWhatCannotBeMerged) {
   const auto refused = [&](OutputOptions wanted) -> std::string {
     try {
@@ -677,7 +727,8 @@ TEST_F(MergedSeriesTest, RefusesByNameWhatCannotBeMerged) {
     }
     return "nothing was refused";
   };
-  for (const char* word : {"steps_per_file=0", "steps_per_file=x", "steps_per_file=", "steps=3"}) {
+  for (const char* word : {"steps_per_file=0", "steps_per_file=x", "steps_per_file=",
+                           "steps_per_file=automatic", "steps=auto", "steps=3"}) {
     auto wanted = options("none");
     wanted.series += std::string(" ") + word;
     expect_has(refused(wanted), "only steps_per_file=N may follow");
