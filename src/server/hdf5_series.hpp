@@ -53,8 +53,8 @@ class Hdf5Series : public SeriesWriter {
 
   std::string path_;
   std::size_t steps_per_file_;
-  bool is_automatic_;             // the number is that of `automatic_steps_per_file`
-  std::int64_t step_bytes_ = 0;   // of the largest file of a step so far
+  bool is_automatic_;            // the number is that of `automatic_steps_per_file`
+  std::int64_t step_bytes_ = 0;  // of the largest file of a step so far
   store::SeriesLinks links_;
   std::vector<store::SeriesBatch> merged_;  // not yet in the list
   std::optional<Merge> merge_;

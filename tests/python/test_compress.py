@@ -76,6 +76,28 @@ def test_it_is_as_small_as_what_h5repack_makes(tmp_path: Path, level: int) -> No
     assert stored(ours) <= 1.03 * stored(theirs)
 
 
+@pytest.mark.parametrize("compress", ["gzip:1", "deflate:1"])
+def test_zarr_reads_it(tmp_path: Path, compress: str) -> None:
+    """Each byte of the items is a part of the stream with its own codes."""
+    zarr = pytest.importorskip("zarr")
+    pytest.importorskip("numcodecs.zarr3")
+    write(tmp_path / "u.zarr", f"{compress} chunk=20x36x50")
+    group = zarr.open_group(tmp_path / "u.zarr", mode="r")
+    assert (group["u"][...] == U).all() and (group["n"][...] == N).all()
+
+
+def test_random_bits_do_not_make_the_exponents_larger(tmp_path: Path) -> None:
+    """Bytes with random bits are stored, the others become as small as with zlib."""
+    write(tmp_path / "u.h5", "deflate:1 chunk=20x36x50", "none", 1)
+    with h5py.File(tmp_path / "u.h5") as file, h5py.File(tmp_path / "zlib.h5", "w") as other:
+        noisy = file["noisy"]
+        same = other.create_dataset(
+            "noisy", data=noisy[...], chunks=noisy.chunks, compression=1, shuffle=True
+        )
+        assert len(np.unique(noisy[...])) > 0.9 * noisy.size
+        assert noisy.id.get_storage_size() <= 1.01 * same.id.get_storage_size()
+
+
 @pytest.mark.parametrize("digits", [2, 5])
 def test_rounding_keeps_its_promise(tmp_path: Path, digits: int) -> None:
     write(tmp_path / "exact.h5", "deflate:1")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kills runs that write compressed files, series and files of several steps, at random moments."""
+"""Kills runs that write compressed files, series and files of several steps, at random moments.
+
+TAILRACE_SEED repeats the choices of a run (the moments of the kills depend on the machine, too).
+The test of 200 kills is slow: `pytest -m slow tests/python/test_series_kills.py`.
+"""
 
 import itertools
 import os
@@ -97,8 +101,9 @@ class Run:
 @pytest.mark.parametrize("kills", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_nothing_that_was_told_is_lost(tmp_path: Path, kills: int) -> None:
     """Each attempt continues, with other settings, what the killed one has left."""
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
+    seed = int(os.environ.get("TAILRACE_SEED") or random.SystemRandom().randrange(1 << 30))
+    name = f"tests/python/test_series_kills.py::test_nothing_that_was_told_is_lost[{kills}]"
+    print(f"again with: TAILRACE_SEED={seed} python -m pytest -s '{name}'")
     (tmp_path / "fields").mkdir()
     run = Run(tmp_path, random.Random(seed))
     order = run.chance.sample(SETTINGS, len(SETTINGS))

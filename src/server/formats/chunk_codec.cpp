@@ -96,32 +96,39 @@ std::string ChunkCodec::json() const {
   return codecs.dump();
 }
 
-void ChunkCodec::compress(std::span<const std::byte> items, RawBytes& out) const {
-  const auto& compressor = find_compressor(encoding_.codec);
-  out.resize(static_cast<std::size_t>(compressed_bound(std::ssize(items))));
-  const auto compress = smaller_ ? compressor.compress_smaller : compressor.compress;
-  out.resize(static_cast<std::size_t>(compress(items, out, encoding_.level)));
+// Each byte of an item has its own part of a shuffled chunk.
+std::size_t ChunkCodec::num_parts(std::size_t bytes) const {
+  const auto item = static_cast<std::size_t>(item_bytes(array_.type));
+  return encoding_.shuffle && bytes % item == 0 ? item : 1;
 }
 
-// As each byte of an item has its own part of a shuffled chunk, some of each part is compressed.
+void ChunkCodec::compress(std::span<const std::byte> items, RawBytes& out) const {
+  const auto compress =
+      compress_ == nullptr ? find_compressor(encoding_.codec).compress : compress_;
+  out.resize(static_cast<std::size_t>(compressed_bound(std::ssize(items))));
+  const auto bytes = compress(items, out, encoding_.level, num_parts(items.size()));
+  out.resize(static_cast<std::size_t>(bytes));
+}
+
+// Some of each part is compressed.
 void ChunkCodec::look_at(std::span<std::byte> items) {
   if (zfp() || encoding_.level != 1) return;
   const auto& compressor = find_compressor(encoding_.codec);
-  if (compressor.compress_smaller == nullptr) return;
+  if (compressor.smaller.back() == nullptr) return;
   rounder_.run(items);
   const auto item = static_cast<std::size_t>(item_bytes(array_.type));
-  const bool turn = encoding_.shuffle && item > 1;
-  RawBytes shuffled(turn ? items.size() : 0);
-  if (turn) store::shuffle_bytes(items, item, shuffled.data());
-  const std::span<const std::byte> all = turn ? std::span<const std::byte>(shuffled) : items;
-  const auto part_bytes = all.size() / (turn ? item : 1);
+  const auto parts = num_parts(items.size());
+  RawBytes shuffled(parts > 1 ? items.size() : 0);
+  if (parts > 1) store::shuffle_bytes(items, item, shuffled.data());
+  const std::span<const std::byte> all = parts > 1 ? std::span<const std::byte>(shuffled) : items;
+  const auto part_bytes = all.size() / parts;
   constexpr std::size_t share = 2;
   const auto count = std::min(part_bytes, std::max<std::size_t>(part_bytes / share, 4096));
   std::vector<std::byte> sample;
   for (auto at = (part_bytes - count) / 2; at + count <= all.size(); at += part_bytes) {
     sample.insert(sample.end(), all.data() + at, all.data() + at + count);
   }
-  smaller_ = !compress_suits(compressor, sample);
+  compress_ = compress_that_suits(compressor, sample, parts);
 }
 
 void ChunkCodec::encode(std::span<std::byte> items, RawBytes& out) const {

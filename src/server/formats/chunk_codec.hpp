@@ -31,8 +31,8 @@ class ChunkCodec {
   std::string json() const;
   /// How items are rounded; of integers not at all.
   const Rounding& rounding() const;
-  /// Looks at the items of a chunk, which it changes (rounding): where the fast library makes
-  /// larger chunks than zlib, it is not used. Not thread-safe. Local.
+  /// Looks at the items of a chunk, which it changes (rounding): where the fastest way makes larger
+  /// chunks than zlib, a slower one is used. Not thread-safe. Local.
   void look_at(std::span<std::byte> items);
   /// Encodes a whole chunk; changes `items` (rounding). Thread-safe. Throws `Errc::internal` if a
   /// library fails or an error would exceed the tolerance.
@@ -40,12 +40,13 @@ class ChunkCodec {
 
  private:
   bool zfp() const;
+  std::size_t num_parts(std::size_t bytes) const;
   void compress(std::span<const std::byte> items, RawBytes& out) const;
 
   Encoding encoding_;
   Array array_;
   Rounder rounder_;
-  bool smaller_ = false;  ///< `Compressor::compress_smaller` is used
+  CompressCall compress_ = nullptr;  ///< null: that of the table
 };
 
 /// Chunks that `threads` threads encode before what they have become is taken from them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -12,20 +13,23 @@
 
 namespace tailrace::server {
 
+/// Compresses `in`, whose `num_parts` parts of equal length differ: one byte of each item, where
+/// chunks are shuffled. Returns the bytes written to `out`, which has the room that
+/// `compressed_bound` says.
+using CompressCall = std::ptrdiff_t (*)(std::span<const std::byte> in, std::span<std::byte> out,
+                                        int level, std::size_t num_parts);
+
 /// A lossless compressor of bytes: a line of `compressor_table()`.
 struct Compressor {
   const char* name;
   const char* summary;
   const char* library;  ///< that it needs; "" if none
   int default_level, least_level, most_level;
-  bool shuffle;  ///< unless set otherwise
-  /// Returns the bytes written to `out`, which has the room that `compressed_bound` says. Null if
-  /// the library was not there when this one was built.
-  std::ptrdiff_t (*compress)(std::span<const std::byte> in, std::span<std::byte> out, int level);
-  /// The same streams but smaller, where `compress` may be far from the smallest
-  /// (`compress_suits`); null: there are none.
-  std::ptrdiff_t (*compress_smaller)(std::span<const std::byte> in, std::span<std::byte> out,
-                                     int level);
+  bool shuffle;           ///< unless set otherwise
+  CompressCall compress;  ///< null if the library was not there when this one was built
+  /// Slower ones that make smaller streams of the same form, for chunks that `compress` makes too
+  /// large (`compress_that_suits`); null: there are none.
+  std::array<CompressCall, 2> smaller;
   const char* zarr_name;  ///< the codec in Zarr's words, or "" for none
   int hdf5_filter;        ///< its number among HDF5's filters; 0: none is needed, -1: there is none
 };
@@ -35,8 +39,10 @@ constexpr std::ptrdiff_t compressed_bound(std::ptrdiff_t bytes) {
   return bytes + bytes / 50 + 1024;
 }
 
-/// Whether `compress` of a codec makes of `sample` at most 1.5 % more than zlib of level 1. Local.
-bool compress_suits(const Compressor& compressor, std::span<const std::byte> sample);
+/// The first of `compress` and `smaller` of a codec that makes of `sample` at most 1.5 % more than
+/// zlib of level 1. Local.
+CompressCall compress_that_suits(const Compressor& compressor, std::span<const std::byte> sample,
+                                 std::size_t num_parts);
 
 /// First the one that changes nothing.
 std::span<const Compressor> compressor_table();
