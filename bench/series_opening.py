@@ -4,8 +4,8 @@
 `series_opening.py FOLDER [NUM_STEPS] [STEPS_PER_FILE]`
 
 Writes NUM_STEPS (1,000) steps of a field of 6 x 4 x 5 items with `Output(series=...)`, merged into
-files of STEPS_PER_FILE (1). Opens them with h5py, with both engines of xarray, and, where dask is
-installed, with `open_mfdataset`; and reads one point at all steps.
+files of STEPS_PER_FILE (1, or auto). Opens them with h5py, with both engines of xarray, and, where
+dask is installed, with `open_mfdataset`; and reads one point at all steps.
 """
 
 import importlib.util
@@ -30,7 +30,7 @@ def timed(what: str, action: Callable[[], object]) -> None:
     print(f"{what:<44}{time.perf_counter() - start:10.4f} s", flush=True)
 
 
-def write(folder: Path, num_steps: int, steps_per_file: int) -> None:
+def write(folder: Path, num_steps: int, steps_per_file: str) -> None:
     comm = MPI.COMM_WORLD
     layout = tailrace.slabs(SHAPE, axis=0, num_ranks=comm.size)
     u = np.zeros(layout.shape(comm.rank))
@@ -64,7 +64,7 @@ def read_point_with_xarray(path: Path, engine: str) -> None:
 def main() -> None:
     folder = Path(sys.argv[1])
     num_steps = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    steps_per_file = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    steps_per_file = sys.argv[3] if len(sys.argv) > 3 else "1"
     (folder / "fields").mkdir(parents=True)
     timed(f"{num_steps} steps written", lambda: write(folder, num_steps, steps_per_file))
     print(f"{sum(path.is_file() for path in folder.rglob('*'))} files")
@@ -75,7 +75,7 @@ def main() -> None:
     timed("a point at all steps, h5py", lambda: read_point_with_h5py(path))
     timed("the same, xarray, netcdf4", lambda: read_point_with_xarray(path, "netcdf4"))
     timed("the same, xarray, h5netcdf", lambda: read_point_with_xarray(path, "h5netcdf"))
-    if importlib.util.find_spec("dask") is None or steps_per_file > 1:
+    if importlib.util.find_spec("dask") is None or steps_per_file != "1":
         return
     files = sorted((folder / "fields").glob("*.h5"))
     timed("xarray, open_mfdataset", lambda: xarray.open_mfdataset(files, combine="nested",
