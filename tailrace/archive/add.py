@@ -22,22 +22,22 @@ from tailrace.archive.opened import Archive
 from tailrace.archive.own_sums import TABLE as SUMS
 from tailrace.archive.own_sums import damaged_variables
 from tailrace.archive.packed import LEAST_BYTES, ZSTD
+from tailrace.archive.settled import seen_early, settled_status
 from tailrace.archive.sources import (
     Links,
     ahead,
-    data_extents,
-    is_sparse,
     open_source,
     set_status,
     walk,
 )
+from tailrace.archive.sparse import data_extents, is_sparse
 from tailrace.archive.unchanged import is_archived
 from tailrace.archive.variable import set_checks
 from tailrace.archive.variables import find_variables
 from tailrace.errors import TailraceError
+from tailrace.files import time_of_files
 
 TRIES = 3
-TICK_NS = 20_000_000  # longer than the ticks of file systems' clocks, 1 to 10 ms
 #: Room that is left in a bundle for a header, for its part of the trailer, and for the rest of it.
 _ROOM_HEADER, _ROOM_TRAILER, _LEAST_TRAILER = 1536, 400, 8192
 PARTIAL = 3  # exit status: some sources were not archived
@@ -125,9 +125,8 @@ class _Packer:
         if entry.kind in (FILE, SPARSE):
             descriptor = open_source(entry.path)
             try:
-                status = os.fstat(descriptor)
-                status = _settled(descriptor, status)
                 entry.kind = FILE
+                status = settled_status(descriptor, entry)
                 set_status(entry, status)
                 if self._links.resolve(entry, status.st_nlink):
                     self._add(entry)
@@ -270,21 +269,6 @@ class _Packer:
             self._archive.index.forget(self._bundle)
 
 
-def _settled(descriptor: int, status: os.stat_result) -> os.stat_result:
-    """Return the status of a file once its times are older than a tick of the file system's clock.
-
-    Until then a further write might leave them as they are. Times in the future are not waited for.
-    """
-    age_ns = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns)
-    if not 0 <= age_ns < TICK_NS:
-        return status
-    time.sleep(2 * TICK_NS / 1e9)
-    now = os.fstat(descriptor)
-    if (now.st_mtime_ns, now.st_ctime_ns) != (status.st_mtime_ns, status.st_ctime_ns):
-        raise Changed("is being written")
-    return now
-
-
 def _sum_line(entry: Entry) -> bytes:
     name = os.fsencode(entry.path.lstrip("/") + (PACKED_ENDING if entry.packed else ""))
     escaped = name.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
@@ -313,29 +297,48 @@ def add(archive: Archive, order: Order, tell: Tell = silent) -> Added:
 def _add_path(
     archive: Archive, order: Order, packer: _Packer, path: str, tell: Tell, done: Added
 ) -> None:
-    described = False
+    runs = _Runs(path)
     short: dict[int, None] = {}  # bundles that lack copies
-    for entry in ahead(_unknown(archive, order, path, done, short)):
+    for entry in ahead(seen_early(_unknown(archive, order, path, done, short))):
         if order.dry_run:
             done.files += entry.kind == FILE
             done.bytes += padded(entry.size)
             continue
-        if not described:
-            described = True
-            description = describe_run(Path(path))
-            if description:
-                packer.begin_run(path, description)
+        for folder, description in runs.begun_by(entry):
+            packer.begin_run(folder, description)
         tell(entry.path)
         packer.pack(entry)
     for number in [] if order.dry_run else short:
         done.problems += complete(archive, archive.index.bundle(number), order.copies, tell=tell)
 
 
+class _Runs:
+    """Finds the run folders at and below a path, from members in the order of `walk`."""
+
+    def __init__(self, top: str) -> None:
+        self._top, self._parent = top, os.path.dirname(top)  # noqa: PTH120
+        self._chain: list[str] = []  # names from `top` to the folder of the last member
+
+    def begun_by(self, entry: Entry) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield folder and description of each run whose first member this is."""
+        folder = entry.path if entry.kind == FOLDER else os.path.dirname(entry.path)  # noqa: PTH120
+        if not f"{folder}/".startswith(f"{self._top.rstrip('/')}/"):  # `top` is a file
+            return
+        names = folder[len(self._parent) :].strip("/").split("/")
+        last, self._chain = self._chain, names
+        for end in range(1, len(names) + 1):
+            if last[:end] == names[:end]:
+                continue
+            place = os.path.join(self._parent, *names[:end])  # noqa: PTH118
+            if description := describe_run(Path(place)):
+                yield place, description
+
+
 def _unknown(
     archive: Archive, order: Order, path: str, done: Added, short: dict[int, None]
 ) -> Iterator[Entry]:
     """Yield what is not archived yet; bundles of the rest that lack copies are added to `short`."""
-    for entry in _quiet(walk(path, done.leave_out), order, done):
+    for entry in _quiet(walk(path, done.leave_out), path, order.quiet_s):
         found = is_archived(archive.index, entry)
         bundle = None if found is None else archive.index.bundle(found)
         if bundle is None or not (bundle.verified or bundle.built):
@@ -346,12 +349,12 @@ def _unknown(
             short[bundle.id] = None
 
 
-def _quiet(entries: Iterable[Entry], order: Order, done: Added) -> Iterator[Entry]:
-    """Leave out files that changed in the last `quiet_s` seconds."""
-    latest_ns = time.time_ns() - int(order.quiet_s * 1e9)
+def _quiet(entries: Iterable[Entry], path: str, quiet_s: float) -> Iterator[Entry]:
+    """Leave out files that changed in the last `quiet_s` seconds, by the clock of their server."""
+    latest_ns = int((time_of_files(Path(path)) - quiet_s) * 1e9) if quiet_s else 0
     for entry in entries:
         changed_ns = max(entry.mtime_ns, entry.ctime_ns)
-        if order.quiet_s == 0 or entry.kind != FILE or changed_ns <= latest_ns:
+        if quiet_s == 0 or entry.kind != FILE or changed_ns <= latest_ns:
             yield entry
 
 

@@ -18,11 +18,15 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Beneath:
-    """The folder `root` (links in its own path are followed); a context."""
+    """The folder `root` (links in its own path are followed); a context.
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        root.mkdir(parents=True, exist_ok=True)
+    `make`: it and folders below it are made where they are absent.
+    """
+
+    def __init__(self, root: Path, make: bool = True) -> None:
+        self.root, self._make = root, make
+        if make:
+            root.mkdir(parents=True, exist_ok=True)
         self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._last: tuple[str, ...] | None = None
         self._descriptor = -1
@@ -58,13 +62,10 @@ class Beneath:
         at = os.dup(self._root)
         for i, part in enumerate(folders):
             try:
-                try:
-                    below = os.open(part, _FOLDER_FLAGS, dir_fd=at)
-                except FileNotFoundError:
-                    with contextlib.suppress(FileExistsError):
-                        os.mkdir(part, 0o777, dir_fd=at)
-                    below = os.open(part, _FOLDER_FLAGS, dir_fd=at)
+                below = self._step(at, part)
             except OSError as error:
+                if isinstance(error, FileNotFoundError) and not self._make:
+                    raise
                 where = self.root / "/".join(folders[: i + 1])
                 raise TailraceError(f"{where} is not a folder (links are not followed)") from error
             finally:
@@ -72,10 +73,21 @@ class Beneath:
             at = below
         return at
 
+    def _step(self, at: int, part: str) -> int:
+        """Return a descriptor of a folder below an open one."""
+        try:
+            return os.open(part, _FOLDER_FLAGS, dir_fd=at)
+        except FileNotFoundError:
+            if not self._make:
+                raise
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, 0o777, dir_fd=at)
+            return os.open(part, _FOLDER_FLAGS, dir_fd=at)
+
     def status(self, name: str) -> os.stat_result | None:
         """Return the status of what has a name; None if nothing has it."""
-        folder, last = self.folder_of(name)
         try:
+            folder, last = self.folder_of(name)
             return os.stat(last, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None

@@ -31,6 +31,7 @@ from tailrace.archive.comparison import Comparison, Sums, sums_of
 from tailrace.archive.entry import FILE, SPARSE, Entry, padded
 from tailrace.archive.packed import FRAME_BYTES, LEAST_GAIN, compress
 from tailrace.archive.read_back import ReadBack
+from tailrace.archive.sparse import map_of
 from tailrace.errors import TailraceError
 
 FOLDER = ".tailrace-bundle"
@@ -110,12 +111,7 @@ class BundleWriter:
     def _add(self, entry: Entry, source: int, extents: list[tuple[int, int]] | None) -> None:
         sparse_map, packed = b"", None
         if entry.kind == SPARSE:
-            extents = list(extents or [])
-            if not extents or sum(extents[-1]) < entry.size:
-                extents.append((entry.size, 0))  # tells GNU tar how long the file is
-            numbers = [len(extents), *(number for pair in extents for number in pair)]
-            sparse_map = "".join(f"{number}\n" for number in numbers).encode()
-            sparse_map = sparse_map.ljust(padded(len(sparse_map)), b"\0")
+            sparse_map, extents = map_of(extents or [], entry.size)
             entry.stored = len(sparse_map) + sum(length for _, length in extents)
         elif entry.kind == FILE:
             packed = self._pack(entry, source) if entry.packed else None

@@ -24,7 +24,7 @@ _TAR_TYPES = {
     SYMLINK: tarfile.SYMTYPE,
     HARD_LINK: tarfile.LNKTYPE,
 }
-_NOT_AS_THEY_ARE = ("variables", "id", "checksum", "algorithm")
+_NOT_AS_THEY_ARE = ("variables", "id", "seen_ns", "checksum", "algorithm")
 
 
 @dataclass(slots=True)
@@ -61,6 +61,7 @@ class Entry:
     content: str = ""
     variables: list[Variable] = field(default_factory=list)
     id: int = 0  # of the row, in the index outside
+    seen_ns: int = 0  # when a source had these times, by the monotonic clock of this process
 
     @property
     def end(self) -> int:

@@ -75,7 +75,9 @@ def list_runs(archive: Archive, where: str, paths: list[str]) -> Iterator[Row]:
             continue
         bundle = archive.index.bundle(number)
         name = description.get("case.name", "")
-        text = f"{path}  {name}  {len(bundle.verified)} copies in {', '.join(bundle.verified)}"
+        copies = "1 copy" if len(bundle.verified) == 1 else f"{len(bundle.verified)} copies"
+        text = f"{path}  {name}  {copies}{' in ' if bundle.verified else ''}"
+        text += ", ".join(bundle.verified)
         yield {"path": path, "bundle": bundle.key, "targets": bundle.verified,
                "description": description, "text": text}  # fmt: skip
 

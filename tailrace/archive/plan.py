@@ -27,6 +27,11 @@ class Plan:
     rows: NDArray[np.int64]
     bytes: int
 
+    def part(self, chosen: NDArray[np.bool_]) -> "Plan":
+        """Return the plan for some of its rows."""
+        rows = self.rows[chosen]
+        return Plan(rows, int((rows[:, 2] - rows[:, 1]).sum()))
+
     def bundles(self) -> list[int]:
         """Return the bundles in the order in which they were written."""
         return [int(number) for number in np.unique(self.rows[:, 0])]
@@ -62,7 +67,7 @@ def make_plan(found: Iterable[Found]) -> Plan:
     )
     rows = numbers.view(np.int64).reshape(-1, 4)
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
-    return Plan(rows, int((rows[:, 2] - rows[:, 1]).sum()))
+    return Plan(rows, 0).part(np.ones(len(rows), bool))
 
 
 def before(index: Index, date: float | None) -> Callable[[Found], bool]:
@@ -86,20 +91,18 @@ def sources_of(bundle: Bundle, known: Iterable[str]) -> list[str]:
     return sorted(usable, key=lambda name: rank[bundle.states[name]])
 
 
-def expected_mounts(archive: Archive, bundles: list[int]) -> int:
+def expected_mounts(archive: Archive, numbers: list[int]) -> int:
     """Return how many bundles no target can read at once: each is one recall of the medium."""
-    mounts = 0
-    for number in bundles:
-        bundle = archive.index.bundle(number)
-        for name in sources_of(bundle, [place.name for place in archive.config.places]):
-            try:
-                if archive.target(name).is_staged([bundle.key])[bundle.key]:
-                    break
-            except TargetError:
-                continue
-        else:
-            mounts += 1
-    return mounts
+    places = [place.name for place in archive.config.places]
+    away = [archive.index.bundle(number) for number in numbers]
+    for name in places:
+        keys = [bundle.key for bundle in away if name in sources_of(bundle, places)]
+        try:
+            ready = archive.target(name).is_staged(keys) if keys else {}
+        except TargetError:
+            continue
+        away = [bundle for bundle in away if not ready.get(bundle.key)]
+    return len(away)
 
 
 def parse_range(text: str) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.archive.beneath import Beneath, set_status
@@ -18,6 +19,7 @@ from tailrace.archive.entry import FILE, FOLDER, HARD_LINK, SPARSE, SYMLINK, Ent
 from tailrace.archive.opened import Archive
 from tailrace.archive.packed import decompress
 from tailrace.archive.plan import Plan, sources_of
+from tailrace.archive.sparse import SparseWriter, sparse_checksum
 from tailrace.archive.stream import Stream
 from tailrace.archive.target import TargetError
 from tailrace.archive.unchanged import origin
@@ -56,6 +58,38 @@ class _Restorer:
 
     def _name(self, entry: Entry) -> str:
         return entry.path[len(self._base) :].lstrip("/")
+
+    def needed(self, plan: Plan, top: str) -> Plan:
+        """Return the part of a plan that must be read; `top` is the path that all is at or below.
+
+        Where an earlier restore made a part already, bundles of which nothing is missing are
+        neither recalled nor read.
+        """
+        try:
+            if self._beneath.status(top[len(self._base) :].lstrip("/")) is None:
+                return plan
+        except TailraceError:  # whose member it is reports it
+            return plan
+        members = (self._archive.index.member(int(row[3])) for row in plan.rows)
+        chosen = np.fromiter((self._is_needed(entry) for entry in members), bool)
+        return plan.part(chosen)
+
+    def _is_needed(self, entry: Entry) -> bool:
+        """Say whether a member must be read; else it is done, or noted for `_finish`."""
+        name = self._name(entry)
+        try:
+            if entry.kind in (FILE, SPARSE):
+                return self._wanted(name, entry)
+            status = self._beneath.status(name) if name else None
+            if status is None or (entry.kind == HARD_LINK and self._force):
+                return True
+            if entry.kind == FOLDER and not stat.S_ISDIR(status.st_mode):
+                return True
+        except (OSError, TailraceError) as error:
+            self._report(entry, error)
+            return False
+        (self._folders if entry.kind == FOLDER else self._links).append(entry.id)
+        return False
 
     def run(self, plan: Plan) -> Restored:
         """Restore all; what a copy lacks is taken from another one."""
@@ -145,8 +179,7 @@ class _Restorer:
             except TargetError:
                 raise
             except (OSError, TailraceError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                self.done.problems.append(f"{entry.path}: {reason}")
+                self._report(entry, error)
                 whole = True  # another copy would not help
             if whole:
                 left.discard(entry.id)
@@ -184,7 +217,7 @@ class _Restorer:
                     self.done.kept += 1
                     return False
         if entry.kind == SPARSE and stat.S_ISREG(status.st_mode) and status.st_size == entry.size:
-            return True  # `_write` compares
+            return not self._has_extents(name, entry)  # else `_write` compares
         if not self._force or stat.S_ISDIR(status.st_mode):
             raise TailraceError(DIFFERENT)
         return True
@@ -215,8 +248,19 @@ class _Restorer:
         self.done.bytes += entry.size
         return True
 
+    def _report(self, entry: Entry, error: Exception) -> None:
+        reason = getattr(error, "strerror", None) or str(error)
+        self._note(entry, [reason])
+
     def _note(self, entry: Entry, problems: list[str]) -> None:
         self.done.problems += [f"{entry.path}: {problem}" for problem in problems]
+
+    def _has_extents(self, name: str, entry: Entry) -> bool:
+        """Say whether a file has the bytes and the holes of a sparse member."""
+        with os.fdopen(self._beneath.open_to_read(name), "rb", buffering=0) as file:
+            same = sparse_checksum(file, entry.size, entry.algorithm) == entry.checksum
+        self.done.kept += same
+        return same
 
     def _has_bytes(self, name: str, descriptor: int) -> bool:
         """Say whether a file exists and has the same bytes as an open one."""
@@ -237,8 +281,7 @@ class _Restorer:
             try:
                 self._link(entry)
             except (OSError, TailraceError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                self.done.problems.append(f"{entry.path}: {reason}")
+                self._report(entry, error)
         folders = [self._archive.index.member(number) for number in self._folders]
         for entry in sorted(folders, key=lambda entry: entry.path, reverse=True):
             if self._name(entry):
@@ -295,7 +338,7 @@ def _fill(descriptor: int, entry: Entry, blocks: Any) -> bool:
     if entry.packed:
         return _unpack(descriptor, entry, blocks, data)
     if entry.kind == SPARSE:
-        stored = _Sparse(descriptor)
+        stored = SparseWriter(descriptor)
         for block in blocks:
             data.update(block)
             stored.take(bytes(block))
@@ -338,49 +381,21 @@ def _unpack(descriptor: int, entry: Entry, blocks: Any, data: Hasher) -> bool:
     return (data.hexdigest(), content.hexdigest()) == (entry.checksum, entry.content)
 
 
-class _Sparse:
-    """Writes the stored form of a sparse file (GNU format 1.0): a map, then the data."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._held = b""
-        self._extents: list[list[int]] | None = None
-
-    def take(self, block: bytes) -> None:
-        """Take the next part of the stored bytes."""
-        if self._extents is None:
-            self._held += block
-            numbers, size = _read_map(self._held)
-            if size < 0:
-                return
-            self._extents = [[numbers[i], numbers[i + 1]] for i in range(1, len(numbers), 2)]
-            block, self._held = self._held[size:], b""
-        while block and self._extents:
-            extent = self._extents[0]
-            if extent[1] == 0:
-                self._extents.pop(0)
-                continue
-            part = block[: extent[1]]
-            os.pwrite(self._descriptor, part, extent[0])
-            block = block[len(part) :]
-            extent[0] += len(part)
-            extent[1] -= len(part)
-
-
-def _read_map(raw: bytes) -> tuple[list[int], int]:
-    """Return the numbers of a map and its padded size; -1 while it is not complete."""
-    lines = raw.split(b"\n")[:-1]
-    if not lines or not lines[0].isdigit() or len(lines) < 1 + 2 * int(lines[0]):
-        return [], -1
-    used = lines[: 1 + 2 * int(lines[0])]
-    size = -(-sum(len(line) + 1 for line in used) // 512) * 512
-    return ([int(line) for line in used], size) if len(raw) >= size else ([], -1)
-
-
 def restore(
     archive: Archive, path: str, plan: Plan, to: Path | None, force: bool, tell: Tell = silent
 ) -> Restored:
     """Restore the members of a plan, all at or below `path`; without `to` where they were."""
     base = os.path.dirname(path)  # noqa: PTH120
     with Beneath(to if to is not None else Path(base)) as beneath:
-        return _Restorer(archive, base, beneath, force, tell).run(plan)
+        restorer = _Restorer(archive, base, beneath, force, tell)
+        return restorer.run(restorer.needed(plan, path))
+
+
+def needed(archive: Archive, path: str, plan: Plan, to: Path | None, force: bool) -> Plan:
+    """Return the part of a plan that `restore` would read; nothing is made or changed."""
+    base = os.path.dirname(path)  # noqa: PTH120
+    root = to if to is not None else Path(base)
+    if not root.is_dir():
+        return plan
+    with Beneath(root, make=False) as beneath:
+        return _Restorer(archive, base, beneath, force, silent).needed(plan, path)

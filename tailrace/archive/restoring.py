@@ -13,7 +13,7 @@ from tailrace.archive.index import Found
 from tailrace.archive.opened import Archive, reading
 from tailrace.archive.partial import restore_parts
 from tailrace.archive.plan import before, expected_mounts, make_plan, newest_of
-from tailrace.archive.restore import restore
+from tailrace.archive.restore import needed, restore
 from tailrace.errors import TailraceError
 
 
@@ -50,6 +50,7 @@ def _whole(archive: Archive, wanted: Wanted, found: Iterator[Found], tell: Tell)
     if len(plan.rows) == 0:
         raise TailraceError(f"{wanted.path}: is not in the archive")
     if wanted.dry_run:
+        plan = needed(archive, wanted.path, plan, wanted.to, wanted.force)
         bundles = plan.bundles()
         mounts = expected_mounts(archive, bundles)
         return {"bundles": len(bundles), "bytes_read": plan.bytes, "mounts": mounts, "problems": []}

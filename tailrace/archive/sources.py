@@ -6,7 +6,6 @@ and one entry for each file with more than one hard link.
 """
 
 import contextlib
-import errno
 import grp
 import os
 import pwd
@@ -148,28 +147,6 @@ def _will_need(entry: Entry) -> None:
             os.posix_fadvise(descriptor, 0, min(entry.size, AHEAD_BYTES), os.POSIX_FADV_WILLNEED)
         finally:
             os.close(descriptor)
-
-
-def data_extents(descriptor: int, size: int) -> list[tuple[int, int]]:
-    """Return offset and length of the parts of a file that are no holes."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    while at < size:
-        try:
-            start = os.lseek(descriptor, at, os.SEEK_DATA)
-        except OSError as error:
-            if error.errno == errno.ENXIO:  # only a hole is left
-                break
-            return [(0, size)]
-        end = min(size, os.lseek(descriptor, start, os.SEEK_HOLE))
-        found.append((start, end - start))
-        at = end
-    return found
-
-
-def is_sparse(status: os.stat_result) -> bool:
-    """Say whether a file has far fewer blocks than bytes."""
-    return status.st_size >= 1 << 16 and status.st_blocks * 512 < status.st_size * 9 // 10
 
 
 def absolute(path: Path | str) -> str:

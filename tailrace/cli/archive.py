@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tailrace.cli.archive_output import Json, Output, Quiet
+from tailrace.cli.archive_output import Json, Output, Quiet, counted
 from tailrace.cli.help_all import CommandsOnly
 from tailrace.errors import TailraceError
 
@@ -303,7 +303,8 @@ def stage(
     with reading(_config(config)) as opened, output.working("stage") as tell:
         rows = stage_bundles(opened, bundles_of(opened, _absolute(paths)), dry_run, wait, tell)
     for row in rows:
-        output.row(row, "{target}: {bundles} bundles, {asked} of them asked for")
+        bundles = counted(row["bundles"], "bundle")
+        output.row(row, f"{{target}}: {bundles}, recall of {{asked}} requested")
 
 
 @archive.command()

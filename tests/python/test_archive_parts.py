@@ -199,6 +199,34 @@ def test_runs_are_found_by_their_description(archive: Archive, run: Path, tmp_pa
     assert names("grid=512") == ["r1"]
 
 
+def test_runs_below_a_folder_are_known(archive: Archive, run: Path, tmp_path: Path) -> None:
+    """A run is found in whatever folder it was archived with, as by `nightly`."""
+    top, case = tmp_path / "ARCH", '[case]\nname = "{}"\n[grid]\nn = {}\n'
+    for number, name in enumerate(("alone", "study/a", "study/b")):
+        (top / name / "fields").mkdir(parents=True)
+        (top / name / "case.toml").write_text(case.format(name, number))
+        (top / name / "fields" / "f").write_bytes(b"x" * 100_000)
+    with archive.config.open("a") as file:
+        file.write(f'[[nightly]]\nfolder = "{top}"\nquiet = "0s"\n')
+    archive.run("nightly")
+    assert list(top.iterdir()) == []
+
+    def found(where: str) -> list[str]:
+        return [row["path"] for row in archive.json("list", "--where", where)]
+
+    assert found("grid >= 0") == [f"{top}/{name}" for name in ("alone", "study/a", "study/b")]
+    assert found("grid = 2") == [f"{top}/study/b"]
+    said = archive.run("list", "--where", "name = 'study/a'")
+    assert said == f"{top}/study/a  study/a  1 copy in one\n"
+    archive.run("restore", top, "--to", tmp_path / "out")
+    crates = [path.parent.name for path in (tmp_path / "out").rglob("ro-crate-metadata.json")]
+    assert sorted(crates) == ["a", "alone", "b"]
+    # One file beside a run, and one of a run, describe none.
+    (run / "more").write_text("more")
+    archive.run("add", run / "more")
+    assert len(found("grid >= 0")) == 3
+
+
 def test_a_file_that_was_damaged_before_is_reported(archive: Archive, tmp_path: Path) -> None:
     xxhash = pytest.importorskip("xxhash")
     path, v = tmp_path / "v.h5", np.arange(300_000, dtype="f4")

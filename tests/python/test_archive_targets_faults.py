@@ -87,6 +87,20 @@ def test_a_restore_mounts_each_tape_once(
     assert library.counts()["mounts"] == len(tapes)
     archive.run("restore", source, "--to", tmp_path / "again")
     assert library.counts()["mounts"] == 0
+    # A second restore needs only the tape of what is missing.
+    library.run("drop")
+    (tmp_path / "out" / "src" / "f10").unlink()
+    words = ["restore", source, "--to", tmp_path / "out"]
+    plan = archive.json(*words, "--dry-run")[0]
+    assert plan["bundles"] == plan["mounts"] == 1 and library.counts()["mounts"] == 0
+    done = archive.json(*words)[0]
+    assert (done["files"], done["bundles"]) == (1, 1) and done["bytes_read"] < 800_000
+    assert tree(tmp_path / "out" / "src") == tree(source)
+    counts = library.counts()
+    assert (counts["mounts"], counts["objects"]) == (1, 1)
+    library.run("drop")
+    assert archive.json(*words)[0]["bytes_read"] == 0
+    assert archive.json(*words, "--dry-run")[0]["mounts"] == library.counts()["mounts"] == 0
 
 
 @pytest.mark.parametrize(
