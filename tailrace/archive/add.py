@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailrace.archive.attributes import read_attributes
-from tailrace.archive.bundle import BundleWriter, Changed
+from tailrace.archive.bundle import BLOCK_BYTES, BundleWriter, Changed
 from tailrace.archive.copies import Tell, complete, require_copies, resume, silent
 from tailrace.archive.description import describe_run, metadata_member
 from tailrace.archive.entry import FILE, FOLDER, PACKED_ENDING, SPARSE, SYMLINK, Entry, padded
@@ -150,12 +150,15 @@ class _Packer:
         self, entry: Entry, source: int = -1, extents: list[tuple[int, int]] | None = None
     ) -> None:
         writer = self._writer or self._open()
-        packed = entry.packed  # the writer may decide otherwise
-        if packed:
-            self._check(entry, lambda offset, length: os.pread(source, length, offset))
+        # What the writer no longer has in memory is taken from the source, while it is the same.
+        before = bool(entry.packed) or entry.size > BLOCK_BYTES
+        damaged: list[str] = []
+        if before:
+            damaged = _checked(entry, lambda offset, length: os.pread(source, length, offset))
         writer.add(entry, source, extents)
-        if not packed:
-            self._check(entry, lambda offset, length: writer.read(entry.data + offset, length))
+        if not before:
+            damaged = _checked(entry, lambda at, length: writer.read(entry.data + at, length))
+        self._done.damaged += [(entry.path, name) for name in damaged]
         self._archive.index.add(self._bundle, entry)
         self._runs += self._coming
         self._coming = []
@@ -167,14 +170,6 @@ class _Packer:
         """Say whether a file shall be compressed; its name in the bundle must be free."""
         wanted = self._compress == ZSTD and entry.kind == FILE and entry.size >= LEAST_BYTES
         return wanted and not os.path.lexists(entry.path + PACKED_ENDING)
-
-    def _check(self, entry: Entry, read: Callable[[int, int], bytes]) -> None:
-        """Set the checksums of variables, and compare them with the file's own."""
-        if entry.variables:
-            set_checks(entry.variables, read)
-            if any(variable.name == SUMS for variable in entry.variables):
-                for name in damaged_variables(Path(entry.path), read):
-                    self._done.damaged.append((entry.path, name))
 
     def _open(self) -> BundleWriter:
         now = datetime.datetime.now(datetime.UTC)
@@ -269,6 +264,15 @@ class _Packer:
             self._archive.index.forget(self._bundle)
 
 
+def _checked(entry: Entry, read: Callable[[int, int], bytes]) -> list[str]:
+    """Set the checksums of variables; returns those that do not match the file's own."""
+    if not entry.variables:
+        return []
+    set_checks(entry.variables, read)
+    has_sums = any(variable.name == SUMS for variable in entry.variables)
+    return damaged_variables(Path(entry.path), read) if has_sums else []
+
+
 def _sum_line(entry: Entry) -> bytes:
     name = os.fsencode(entry.path.lstrip("/") + (PACKED_ENDING if entry.packed else ""))
     escaped = name.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
@@ -317,11 +321,15 @@ class _Runs:
 
     def __init__(self, top: str) -> None:
         self._top, self._parent = top, os.path.dirname(top)  # noqa: PTH120
-        self._chain: list[str] = []  # names from `top` to the folder of the last member
+        self._folder = ""  # of the last member
+        self._chain: list[str] = []  # names from `top` to that folder
 
     def begun_by(self, entry: Entry) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield folder and description of each run whose first member this is."""
         folder = entry.path if entry.kind == FOLDER else os.path.dirname(entry.path)  # noqa: PTH120
+        if folder == self._folder:
+            return
+        self._folder = folder
         if not f"{folder}/".startswith(f"{self._top.rstrip('/')}/"):  # `top` is a file
             return
         names = folder[len(self._parent) :].strip("/").split("/")

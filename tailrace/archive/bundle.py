@@ -13,11 +13,15 @@ the index. The digest is SHA-256 over the bundle with the data of every member r
 checksum of that data: one pass over the bytes checks each member and the whole.
 
 Members are read into one of two large blocks, and hashed there, while the other one is written. A
-third thread can compare what the disk has already (`ReadBack`).
+third thread can compare what the disk has already (`ReadBack`). Then blocks are written past the
+system's cache (O_DIRECT), where the file system can: pages in the cache would be dropped before
+they are read back, and cost more processor time than all the rest.
 """
 
+import errno
 import hashlib
 import json
+import mmap
 import os
 import tempfile
 import zlib
@@ -32,6 +36,7 @@ from tailrace.archive.entry import FILE, SPARSE, Entry, padded
 from tailrace.archive.packed import FRAME_BYTES, LEAST_GAIN, compress
 from tailrace.archive.read_back import ReadBack
 from tailrace.archive.sparse import map_of
+from tailrace.archive.stream import PAGE_BYTES
 from tailrace.errors import TailraceError
 
 FOLDER = ".tailrace-bundle"
@@ -60,11 +65,13 @@ class BundleWriter:
         self._digest = hashlib.sha256()
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         self._file = os.open(path, flags, 0o600)
-        self._blocks = [memoryview(bytearray(BLOCK_BYTES)) for _ in range(2)]
+        self._direct = _open_direct(path) if follow else -1
+        self._blocks = [memoryview(mmap.mmap(-1, BLOCK_BYTES)) for _ in range(2)]
         self._start, self._filled = 0, 0  # offset of the first block, and its bytes
+        self._before = 0  # bytes before it that the other block still has
         self._writer = ThreadPoolExecutor(1)
         self._writing: Future[None] | None = None
-        self._read_back = ReadBack(self._file, path) if follow else None
+        self._read_back = ReadBack(self._file, path, self._direct >= 0) if follow else None
         self._last: Sums | None = None  # of a member that `read` may still be asked for
 
     @property
@@ -79,9 +86,10 @@ class BundleWriter:
         if self._read_back is not None:
             self._read_back.close()
         self._writer.shutdown()
-        if self._file >= 0:
-            os.close(self._file)
-        self._file = -1
+        for descriptor in (self._file, self._direct):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._file = self._direct = -1
 
     def add(
         self, entry: Entry, source: int = -1, extents: list[tuple[int, int]] | None = None
@@ -196,11 +204,18 @@ class BundleWriter:
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes that were appended."""
-        if offset >= self._start:
-            return bytes(self._blocks[0][offset - self._start :][:length])
-        self._hand_over()
-        self._wait()
-        return os.pread(self._file, length, offset)
+        parts = []
+        if offset < self._start - self._before:
+            self._wait()
+            part = os.pread(self._file, min(length, self._start - self._before - offset), offset)
+            parts.append(part)
+            offset, length = offset + len(part), length - len(part)
+        if length > 0 and offset < self._start:
+            part = bytes(self._blocks[1][: self._before][offset - self._start + self._before :])
+            parts.append(part[:length])
+            offset, length = offset + len(parts[-1]), length - len(parts[-1])
+        parts.append(bytes(self._blocks[0][offset - self._start :][:length]))
+        return b"".join(parts)
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -213,15 +228,28 @@ class BundleWriter:
             view = view[len(part) :]
 
     def _hand_over(self) -> None:
-        """Have what the first block holds written, and continue in the other one."""
+        """Have the pages that the first block holds written, and continue in the other one."""
         self._wait()
         if self._read_back is not None:
             self._read_back.advance(self._start)
-        if self._filled:
-            full = self._blocks[0][: self._filled]
-            self._writing = self._writer.submit(_write_at, self._file, full, self._start)
+        whole = self._filled // PAGE_BYTES * PAGE_BYTES
+        rest = self._blocks[0][whole : self._filled]
+        self._blocks[1][: len(rest)] = rest
+        if whole:
+            full = self._blocks[0][:whole]
+            self._writing = self._writer.submit(self._write_pages, full, self._start)
         self._blocks.reverse()
-        self._start, self._filled = self.at, 0
+        self._start, self._filled, self._before = self._start + whole, len(rest), whole
+
+    def _write_pages(self, block: memoryview, offset: int) -> None:
+        if self._direct >= 0:
+            try:
+                _write_at(self._direct, block, offset)
+                return
+            except OSError as error:
+                if error.errno != errno.EINVAL:
+                    raise
+        _write_at(self._file, block, offset)
 
     def _wait(self) -> None:
         """Wait until the block that was handed over is written."""
@@ -237,7 +265,9 @@ class BundleWriter:
         if at < self._start:
             self._wait()
             os.ftruncate(self._file, at)
-            self._start = at
+            self._start, self._before = at // PAGE_BYTES * PAGE_BYTES, 0
+            kept = os.pread(self._file, at - self._start, self._start)
+            self._blocks[0][: len(kept)] = kept
         self._filled = at - self._start
 
     def finish(self, sums: Path, index: Path) -> tuple[int, str, int]:
@@ -253,6 +283,7 @@ class BundleWriter:
         self._hand_over()
         self._wait()
         try:
+            _write_at(self._file, self._blocks[0][: self._filled], self._start)
             os.fsync(self._file)
         except OSError as error:
             raise TailraceError(f"{self.path}: {error.strerror}") from error
@@ -294,6 +325,14 @@ def _frames(entry: Entry, source: int, content: Hasher) -> Iterator[memoryview]:
             filled += part
         content.update(block[:length])
         yield block[:length]
+
+
+def _open_direct(path: Path) -> int:
+    """Return a descriptor for writes that bypass the cache; -1 where there are none."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return -1
 
 
 def _write_at(descriptor: int, block: memoryview, offset: int) -> None:

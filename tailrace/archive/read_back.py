@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tailrace.archive.comparison import Comparison, Sums
 from tailrace.archive.stream import PAGE_BYTES, Stream
-from tailrace.archive.targets.directory import read_block
+from tailrace.archive.targets.directory import read_uncached
 from tailrace.errors import TailraceError
 
 BATCH_BYTES, BATCH_MEMBERS = 64 << 20, 20_000
@@ -22,10 +22,13 @@ MOST_BATCHES = 4  # that wait for the disk
 
 
 class ReadBack:
-    """Follows the writer of a bundle, whose file is open for reading, too."""
+    """Follows the writer of a bundle, whose file is open for reading, too.
 
-    def __init__(self, descriptor: int, path: Path) -> None:
-        self._file, self._path = descriptor, path
+    `direct`: it is written past the system's cache.
+    """
+
+    def __init__(self, descriptor: int, path: Path, direct: bool) -> None:
+        self._file, self._path, self._direct = descriptor, path, direct
         self._done = Comparison()
         self._members: deque[Sums] = deque()  # that no batch has yet
         self._end = 0  # of the last member
@@ -71,9 +74,9 @@ class ReadBack:
         except OSError:
             self._done.sound = False  # who compares the copy from its start on reports it
 
-    def read_into(self, _key: str, offset: int, block: memoryview, cached: bool = True) -> int:
+    def read_into(self, _key: str, offset: int, block: memoryview, cached: bool = False) -> int:
         """Fill a block with bytes of the bundle."""
-        return read_block(f"/proc/self/fd/{self._file}", offset, block, cached)
+        return read_uncached(f"/proc/self/fd/{self._file}", offset, block, self._direct)
 
     def finish(self) -> Comparison:
         """Compare the rest, which is flushed; says how far all matches."""

@@ -32,7 +32,7 @@ class Stream:
     ) -> None:
         self._source, self._key, self._cached = source, key, cached
         # Reads that bypass a cache need whole pages, in memory and in the file.
-        page = 1 if cached else PAGE_BYTES
+        page = PAGE_BYTES if not cached or end - start >= BLOCK_BYTES else 1
         self._next = start // page * page
         self._last = -(-end // page) * page
         self._start, self._end = start, end

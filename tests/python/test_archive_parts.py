@@ -124,6 +124,20 @@ def test_a_damaged_variable_is_named_and_not_restored(archive: Archive, run: Pat
     archive.run("restore", file, "--variable", "u", "--to", out)
 
 
+def test_a_variable_larger_than_the_memory_of_the_writer(archive: Archive, tmp_path: Path) -> None:
+    path = tmp_path / "large.h5"
+    data = np.random.default_rng(3).random((90, 128, 128))
+    with h5py.File(path, "w") as file:
+        file["u"], file["packed"] = data, data[:4]
+    assert data.nbytes > 8 << 20
+    archive.run("add", path)
+    words = ["restore", path, "--variable", "u", "--box", "z=70:72", "--to", tmp_path / "out"]
+    (done,) = archive.json(*words)
+    with h5py.File(tmp_path / "out" / "large.h5") as file:
+        np.testing.assert_array_equal(file["u"][...], data[70:72])
+    assert done["bytes_read"] <= 2 * 128 * 128 * 8 + 2 * (1 << 20)
+
+
 def test_netcdf_classic(archive: Archive, tmp_path: Path) -> None:
     scipy_io = pytest.importorskip("scipy.io")
     path = tmp_path / "old.nc"

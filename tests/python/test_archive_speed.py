@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What makes `tailrace archive` fast keeps its promises: read-back while writing, checksums."""
 
+import errno
+import fcntl
 import gzip
 import json
 import mmap
@@ -18,6 +20,9 @@ import pytest
 from archive_common import Archive, fill, tree
 
 from tailrace.archive import bundle, read_back
+from tailrace.archive.entry import FILE, Entry
+from tailrace.archive.sources import set_status
+from tailrace.archive.targets import directory
 from tailrace.archive.targets.directory import Directory
 
 
@@ -52,6 +57,91 @@ def test_blocks_and_batches_of_any_size(tmp_path: Path) -> None:
         for i in range(30):
             member = opened.extractfile(f"{str(source).lstrip('/')}/file{i}")
             assert member is not None and member.read() == (source / f"file{i}").read_bytes()
+
+
+@pytest.mark.parametrize("direct", ["as it is", "refused when opened", "refused at a write"])
+def test_writes_and_reads_that_bypass_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, direct: str
+) -> None:
+    """With blocks of the usual size, and where the file system has no such writes and reads."""
+    chance, source = random.Random(6), tmp_path / "src"
+    source.mkdir()
+    for i, size in enumerate((5_000_000, 9_000_001, 700, 0, 8_388_608, 3_333_333, 2_097_152)):
+        (source / f"file{i}").write_bytes(chance.randbytes(size))
+    fill(source / "more")
+    if direct == "refused when opened":
+        monkeypatch.setattr(bundle, "_open_direct", lambda _path: -1)
+    if direct != "as it is":
+        refuse(monkeypatch, bundle, "_write_at")
+        monkeypatch.setattr(directory, "_fill", refusing(directory._fill))
+    archive = Archive(tmp_path, "30M..90M")
+    archive.run("add", source)
+    archive.run("verify", "--target", "one")
+    monkeypatch.setattr(directory, "_is_in_cache", lambda _file, _offset: False)
+    archive.run("restore", source, "--to", tmp_path / "out")
+    assert tree(tmp_path / "out" / "src") == tree(source)
+    (made,) = archive.bundles()
+    assert made.stat().st_size % 512 == 0
+    with tarfile.open(made) as opened:
+        member = opened.extractfile(f"{str(source).lstrip('/')}/file1")
+        assert member is not None and member.read() == (source / "file1").read_bytes()
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
+    """Let a function fail where it gets a descriptor of direct writes."""
+    plain = getattr(module, name)
+
+    def refusing_writes(descriptor: int, block: memoryview, offset: int) -> None:
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_DIRECT:
+            raise OSError(errno.EINVAL, "no direct writes")
+        plain(descriptor, block, offset)
+
+    monkeypatch.setattr(module, name, refusing_writes)
+
+
+def refusing(plain: Any) -> Any:
+    """Return `_fill` of a file system without direct reads."""
+
+    def fill_block(file: Any, flags: int, *rest: Any, **more: Any) -> int:
+        if flags:
+            raise directory._NotAligned
+        done: int = plain(file, flags, *rest, **more)
+        return done
+
+    return fill_block
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_member_that_is_taken_back(tmp_path: Path) -> None:
+    """What was written of a file that became shorter goes, down to the byte."""
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_bytes(b"g" * 60_001)
+    bad.write_bytes(b"b" * 120_000)
+    with bundle.BundleWriter("k.tar", tmp_path / "k.tar", follow=True) as writer:
+        for path, size in ((good, 60_001), (bad, 120_001), (good, 60_001)):
+            entry = Entry(f"/{path.name}", FILE)
+            descriptor = os.open(path, os.O_RDONLY)
+            set_status(entry, os.fstat(descriptor))
+            entry.size = size
+            at = writer.at
+            if path == bad:
+                with pytest.raises(bundle.Changed, match="shorter"):
+                    writer.add(entry, descriptor)
+                assert writer.at == at
+            else:
+                writer.add(entry, descriptor)
+                for offset, length in ((0, 60_001), (0, 5), (3, 50_000), (49_000, 11_001)):
+                    assert writer.read(entry.data + offset, length) == b"g" * length
+            os.close(descriptor)
+        for name in ("sums", "index"):
+            (tmp_path / name).write_bytes(b"")
+        size, _, trailer = writer.finish(tmp_path / "sums", tmp_path / "index")
+        assert writer.compared is not None and writer.compared.sound
+        assert writer.compared.at == trailer and (tmp_path / "k.tar").stat().st_size == size
+    with tarfile.open(tmp_path / "k.tar") as opened:
+        members = [each for each in opened if each.name == "good"]
+        read = [opened.extractfile(each) for each in members]
+        assert [each.read() if each else b"" for each in read] == [good.read_bytes()] * 2
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -93,7 +183,9 @@ def test_a_disk_that_changes_a_byte(
     def lying(descriptor: int, block: memoryview, offset: int) -> None:
         plain(descriptor, block, offset)
         if offset <= wrong < offset + len(block):
-            os.pwrite(descriptor, bytes([block[wrong - offset] ^ 16]), wrong)
+            cached = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY)
+            os.pwrite(cached, bytes([block[wrong - offset] ^ 16]), wrong)
+            os.close(cached)
 
     monkeypatch.setattr(bundle, "_write_at", lying)
     before = tree(source)

@@ -19,6 +19,7 @@ from tailrace.archive.stream import PAGE_BYTES
 from tailrace.archive.target import KEY, Target
 
 COPY_BYTES = 8 << 20
+LARGE_BYTES = 1 << 20
 MARKER = ".tailrace-archive"
 
 
@@ -108,9 +109,8 @@ class Directory(Target):
     def read_into(self, key: str, offset: int, block: memoryview, cached: bool = True) -> int:
         try:
             if not cached:
-                with contextlib.suppress(_NotAligned):
-                    return _fill(self._file(key), os.O_DIRECT, offset, block)
-            return read_block(self._file(key), offset, block, cached)
+                return read_uncached(self._file(key), offset, block)
+            return _read_large(self._file(key), offset, block)
         except OSError as error:
             raise self.fail(key, error) from error
 
@@ -171,12 +171,40 @@ def _read_fully(descriptor: int, offset: int, length: int) -> bytes:
     return b"".join(blocks)
 
 
-def read_block(file: Path | str, offset: int, block: memoryview, cached: bool) -> int:
-    """Fill a block; unless `cached`, its pages are dropped from the cache before.
+def read_uncached(file: Path | str, offset: int, block: memoryview, direct: bool = True) -> int:
+    """Fill a block with bytes from the disk, not from the system's cache.
 
-    A direct read would keep others from writing to the file meanwhile.
+    Without `direct`, and where the file system has no such reads, the pages are dropped from the
+    cache before. A direct read would keep others from writing to the cached file meanwhile.
     """
-    return _fill(file, 0, offset, block, drop=not cached)
+    if direct:
+        with contextlib.suppress(_NotAligned):
+            return _fill(file, os.O_DIRECT, offset, block)
+    return _fill(file, 0, offset, block, drop=True)
+
+
+def _read_large(file: Path, offset: int, block: memoryview) -> int:
+    """Fill a block; a large one that is not in the system's cache does not get into it.
+
+    A restore reads each byte once: pages in the cache would cost time and displace others.
+    """
+    if len(block) >= LARGE_BYTES and not _is_in_cache(file, offset):
+        with contextlib.suppress(_NotAligned):
+            return _fill(file, os.O_DIRECT, offset, block)
+    return _fill(file, 0, offset, block)
+
+
+def _is_in_cache(file: Path, offset: int) -> bool:
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.preadv(descriptor, [bytearray(1)], offset, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:  # the file system cannot say
+        return True
+    finally:
+        os.close(descriptor)
+    return True
 
 
 class _NotAligned(Exception):
