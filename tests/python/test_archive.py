@@ -234,6 +234,22 @@ def test_every_flipped_bit_is_named(tmp_path: Path) -> None:
                 assert all("header" in damage.part for damage in damages), damages
 
 
+def test_verify_reads_the_copy_and_nothing_else(archive: Archive, source: Path) -> None:
+    """Good copies that lie next to a damaged one, as after a recall, do not hide the damage."""
+    archive.run("add", source, "--copies", "2")
+    first, *others = archive.bundles("one")
+    (archive.folder / "spool").mkdir(exist_ok=True)
+    for place in (archive.folder / "spool" / first.name, first.with_name(f".{first.name}.partial")):
+        place.write_bytes(first.read_bytes())
+    raw = bytearray(first.read_bytes())
+    raw[5000] ^= 4
+    first.write_bytes(raw)
+    rows = {(row["bundle"], row["target"]): row for row in archive.json("verify", status=1)}
+    assert rows[first.name, "one"]["state"] == "damaged"
+    assert rows[first.name, "two"]["state"] == "verified"
+    assert all(rows[other.name, "one"]["state"] == "verified" for other in others)
+
+
 def test_rebuild_index_from_the_bundles(archive: Archive, source: Path) -> None:
     archive.run("add", source, "--copies", "2")
     rows = archive.json("list")
