@@ -21,7 +21,8 @@ def where_is(path: Path) -> str:
             bundle = archive.index.bundle(found.bundle)
     except (TailraceError, OSError):
         return ""
-    copies = f"{len(bundle.verified)} verified copies ({', '.join(bundle.verified) or 'none'})"
+    noun = "copy" if len(bundle.verified) == 1 else "copies"
+    copies = f"{len(bundle.verified)} verified {noun} ({', '.join(bundle.verified) or 'none'})"
     return (
         f"it is archived in {bundle.key}, {copies};"
         f" restore it with: tailrace archive restore {os.fspath(path)}"

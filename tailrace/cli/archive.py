@@ -261,6 +261,7 @@ def copy(
     paths: Paths,
     copies: Annotated[int, typer.Option(help="Required number of copies.")] = 2,
     target: Annotated[str, typer.Option(help="Target of the new copy.")] = "",
+    dry_run: DryRun = False,
     config: ConfigFile = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -277,6 +278,9 @@ def copy(
     with writing(_config(config)) as opened, output.working("copy") as tell:
         require_copies(opened, copies)
         bundles = bundles_of(opened, _absolute(paths))
+        if dry_run:
+            output.lacking(bundles, copies)
+            return
         for bundle in bundles:
             problems += complete(opened, bundle, copies, target, tell)
             opened.index.want_copies(bundle.id, copies)

@@ -118,6 +118,17 @@ class Output:
         text = f"{verb} {counted(done.files, 'file')}; deleted {bundles},"
         self._result(dataclasses.asdict(done), f"{text} {size_text(done.bytes)}", done.problems)
 
+    def lacking(self, bundles: list[Any], copies: int) -> None:
+        """Print which copies `copy` would make."""
+        missing = [(max(0, copies - len(bundle.verified)), bundle.size) for bundle in bundles]
+        row = {
+            "bundles": len(bundles),
+            "copies": sum(count for count, _ in missing),
+            "bytes": sum(count * size for count, size in missing),
+        }
+        made = f"{counted(row['copies'], 'copy')}, {size_text(row['bytes'])}"
+        self._result(row, f"{counted(len(bundles), 'bundle')}; would make {made}", [])
+
     def copied(self, bundles: int, copies: int, problems: list[str]) -> None:
         """Print what `copy` did."""
         row = {"bundles": bundles, "copies": copies, "problems": problems}

@@ -178,8 +178,12 @@ def test_one_lost_or_damaged_copy_is_replaced(archive: Archive, source: Path) ->
     assert archive.json("status", status=1)[0]["short_of_copies"]
     archive.run("restore", source, "--to", archive.folder / "out")
     assert tree(archive.folder / "out" / "src") == tree(source)
+    missing = sum((archive.folder / "one" / each.name).stat().st_size for each in (first, second))
+    (plan,) = archive.json("copy", source, "--copies", "2", "--dry-run")
+    assert (plan["copies"], plan["bytes"]) == (2, missing) and not first.exists()
     archive.run("copy", source, "--copies", "2")
     archive.run("verify")
+    assert archive.json("copy", source, "--dry-run")[0]["copies"] == 0
     assert first.read_bytes() == (archive.folder / "one" / first.name).read_bytes()
 
 

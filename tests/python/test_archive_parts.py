@@ -272,5 +272,5 @@ def test_report_of_a_moved_run_says_where_it_is(
     archive.run("add", run, "--move")
     assert not run.exists()
     monkeypatch.setenv("TAILRACE_ARCHIVE", str(archive.config))
-    with pytest.raises(TailraceError, match=r"it is archived in .* 1 verified copies"):
+    with pytest.raises(TailraceError, match=r"it is archived in .* 1 verified copy"):
         app(["report", str(run)], standalone_mode=False)
