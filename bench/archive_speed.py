@@ -4,11 +4,11 @@
 `archive_speed.py FOLDER [--files 2000] [--bytes 1000000] [--rounds 3] [--warm] [--checksum NAME]`
 
 Makes a run of files with random bytes in FOLDER. Each round runs all tools, one after the other, so
-that other work on the machine meets all of them. Sources and archives are not in the system's cache
-unless `--warm` is given. Every time includes the flush to the disk, so `tar` and `cp` are followed
-by `sync`. Only `tailrace archive` reads back what it wrote. Tools that are not installed are left
-out; `--restic`, `--zstash` and `--archivetar` name programs that are not on the PATH. What was
-restored is compared with the source in the first round.
+that other work on the machine meets all of them. Sources and archives are not in the system's
+cache; with `--warm` they are. Every time includes the flush to the disk, so `tar` and `cp` are
+followed by `sync`. Only `tailrace archive` reads back what it wrote. Tools that are not installed
+are left out; `--restic`, `--zstash` and `--archivetar` name programs that are not on the PATH. What
+was restored is compared with the source in the first round.
 """
 
 import argparse
@@ -137,6 +137,15 @@ def forget(folder: Path) -> None:
             os.close(descriptor)
 
 
+def keep(folder: Path) -> None:
+    """Read the files of a folder, so that they are in the system's cache whoever wrote them."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb", buffering=0) as file:
+                while file.read(8 << 20):
+                    pass
+
+
 def timed(tool: Tool, what: str, action: Callable[[], None]) -> None:
     def processor_s() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -167,8 +176,7 @@ def one_round(options: argparse.Namespace, tool: Tool, run: Path, compare: bool)
     if not options.warm:
         forget(run)
     timed(tool, "archive", lambda: tool.archive(run, kept))
-    if not options.warm:
-        forget(kept)
+    (keep if options.warm else forget)(kept)
     timed(tool, "restore", lambda: tool.restore(kept, restored))
     # zstash keeps paths below the folder, the others the folder.
     if compare and not any(
