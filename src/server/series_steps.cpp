@@ -77,7 +77,7 @@ std::vector<std::string> form_of(const FileContents& contents) {
   for (const auto& coordinate : contents.coordinates) {
     if (store::varies_with_time(coordinate)) {
       lines.push_back(fmt::format("coordinate {} ({}) of one item", coordinate.name,
-                                  type_name(store::view_of(coordinate).type)));
+                                  type_name(*store::numbers_of(coordinate).type)));
       continue;
     }
     lines.push_back(line_of(coordinate));
@@ -156,11 +156,11 @@ const FileContents& SeriesSteps::with_time(const FileContents& given) {
 
 void SeriesSteps::require_room_for_time(const FileContents& contents) const {
   for (const auto* name : {time_name, step_name}) {
-    const auto values = store::view_of(*find(contents, name));
-    const bool real = !type_name(values.type).starts_with("complex");
+    const auto values = store::numbers_of(*find(contents, name));
+    const bool real = !type_name(*values.type).starts_with("complex");
     if (values.count == 1 && real) continue;
     refuse_input("series {}: the coordinate {} of a step must be one real number, not {} of {}",
-                 series_, name, values.count, type_name(values.type));
+                 series_, name, values.count, type_name(*values.type));
   }
   if (store::doubles_of(*find(contents, step_name)).front() != static_cast<double>(contents.step)) {
     refuse_input("series {}: the coordinate step is not the step, which is {}", series_,

@@ -14,6 +14,21 @@ void set_object_options(hid_t create) {
   check_hdf5(H5Pset_obj_track_times(create, false), "set times");
 }
 
+std::string source_name(const std::string& name) {
+  std::string text;
+  for (const char letter : name) text.append(letter == '%' ? 2 : 1, letter);
+  return text;
+}
+
+std::vector<hsize_t> extents_of(const Variable& variable) {
+  const auto& global = variable.layout->global_extents();
+  return {global.begin(), global.begin() + variable.layout->num_dims()};
+}
+
+bool names_first_axis(const Variable& variable) {
+  return !variable.dims.empty() && variable.dims.front() == variable.name;
+}
+
 Hdf5Handle make_space(const std::vector<hsize_t>& extents, const std::string& name) {
   return {H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose,
           "space of " + name};
@@ -30,15 +45,19 @@ Hdf5Handle creation_list(const ArrayShape& shape) {
   return create;
 }
 
+Hdf5Handle make_dataset(hid_t parent, const std::string& name, hid_t type, const Hdf5Handle& space,
+                        hid_t options) {
+  return {H5Dcreate2(parent, name.c_str(), type, space.id(), H5P_DEFAULT, options, H5P_DEFAULT),
+          H5Dclose, "create dataset " + name};
+}
+
 // Contiguous; its space is allocated when something is written.
 Hdf5Handle create_dataset(hid_t parent, const std::string& name, const ArrayShape& shape) {
   const auto space = make_space(shape.extents, name);
   const auto create = creation_list(shape);
   check_hdf5(H5Pset_layout(create.id(), H5D_CONTIGUOUS), "set layout");
   check_hdf5(H5Pset_alloc_time(create.id(), H5D_ALLOC_TIME_LATE), "set allocation time");
-  return {H5Dcreate2(parent, name.c_str(), shape.type, space.id(), H5P_DEFAULT, create.id(),
-                     H5P_DEFAULT),
-          H5Dclose, "create dataset " + name};
+  return make_dataset(parent, name, shape.type, space, create.id());
 }
 
 Hdf5Handle create_group(hid_t parent, const std::string& name) {

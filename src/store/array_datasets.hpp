@@ -18,6 +18,12 @@ namespace tailrace::store {
 /// Orders of creation, as netCDF-4 wants them, and no times: equal contents give equal bytes.
 void set_object_options(hid_t create);
 
+/// `name` as that of a source of a virtual dataset, where HDF5 takes '%' for a pattern of numbers.
+std::string source_name(const std::string& name);
+/// Of the array of all ranks. Local.
+std::vector<hsize_t> extents_of(const Variable& variable);
+/// Whether `variable` has the name of its first axis. Local.
+bool names_first_axis(const Variable& variable);
 /// Of the extents. Throws `Errc::io`, as all of these. Local.
 Hdf5Handle make_space(const std::vector<hsize_t>& extents, const std::string& name);
 
@@ -32,6 +38,8 @@ struct ArrayShape {
 /// The options of a dataset, without its layout. Local.
 Hdf5Handle creation_list(const ArrayShape& shape);
 
+Hdf5Handle make_dataset(hid_t parent, const std::string& name, hid_t type, const Hdf5Handle& space,
+                        hid_t options);
 /// A contiguous dataset, whose space is allocated when something is written. Local.
 Hdf5Handle create_dataset(hid_t parent, const std::string& name, const ArrayShape& shape);
 

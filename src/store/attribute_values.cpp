@@ -60,30 +60,6 @@ bool is_axis(const Coordinate& coordinate) {
   return !coordinate.typed || is_list(*coordinate.typed);
 }
 
-CoordinateView view_of(const Coordinate& coordinate) {
-  if (!coordinate.dims.empty() && !is_axis(coordinate)) {
-    refuse_input("coordinate {} lies along other axes ({}); here it needs its own", coordinate.name,
-                 per_axis(coordinate.dims));
-  }
-  if (!coordinate.typed) {
-    return {ItemType::float64, false, std::ssize(coordinate.values),
-            reinterpret_cast<const std::byte*>(coordinate.values.data())};
-  }
-  if (!coordinate.values.empty()) {
-    refuse_input("coordinate {} has both `values` and `typed`; give one of them", coordinate.name);
-  }
-  CoordinateView view;
-  bool numbers = false;
-  with_numbers(*coordinate.typed, [&](ItemType type, const std::byte* data, std::ptrdiff_t count) {
-    view = {type, !is_list(*coordinate.typed), count, data};
-    numbers = true;
-  });
-  if (!numbers) {
-    refuse_input("coordinate {} holds texts or truth values; it needs numbers", coordinate.name);
-  }
-  return view;
-}
-
 namespace {
 
 /// Numbers, or texts, and how many.
@@ -156,15 +132,27 @@ CoordinateArray array_of(const Coordinate& coordinate) {
   return array;
 }
 
+CoordinateArray numbers_of(const Coordinate& coordinate) {
+  if (!coordinate.dims.empty() && !is_axis(coordinate)) {
+    refuse_input("coordinate {} lies along other axes ({}); here it needs its own", coordinate.name,
+                 per_axis(coordinate.dims));
+  }
+  auto array = array_of(coordinate);
+  if (!array.type) {
+    refuse_input("coordinate {} holds texts or truth values; it needs numbers", coordinate.name);
+  }
+  return array;
+}
+
 std::vector<double> doubles_of(const Coordinate& coordinate) {
-  const auto view = view_of(coordinate);
-  std::vector<double> values(static_cast<std::size_t>(view.count));
-  with_item_type(view.type, [&]<class Item>(std::type_identity<Item>) {
-    const auto* items = reinterpret_cast<const Item*>(view.data);
+  const auto numbers = numbers_of(coordinate);
+  std::vector<double> values(static_cast<std::size_t>(numbers.count));
+  with_item_type(*numbers.type, [&]<class Item>(std::type_identity<Item>) {
+    const auto* items = reinterpret_cast<const Item*>(numbers.data);
     if constexpr (ComplexItem<Item>) {
       refuse_input("coordinate {} is complex; real numbers are needed here", coordinate.name);
     } else {
-      std::transform(items, items + view.count, values.begin(),
+      std::transform(items, items + numbers.count, values.begin(),
                      [](Item item) { return static_cast<double>(item); });
     }
   });
@@ -306,24 +294,6 @@ std::uint64_t digest_of(const AttributeValue& value) {
       value);
 }
 
-bool same_bytes(std::span<const std::byte> one, std::span<const std::byte> other) {
-  return std::ranges::equal(one, other);
-}
-
-bool same_value(const AttributeValue& one, const AttributeValue& other) {
-  if (one.index() != other.index()) return false;
-  return std::visit(
-      [&](const auto& held) {
-        using T = std::remove_cvref_t<decltype(held)>;
-        if constexpr (FileItem<AttributeItem<T>>) {
-          return same_bytes(bytes_of_numbers(held), bytes_of_numbers(std::get<T>(other)));
-        } else {
-          return held == std::get<T>(other);
-        }
-      },
-      one);
-}
-
 }  // namespace
 
 std::uint64_t digest_of(const Attributes& attributes) {
@@ -344,22 +314,6 @@ std::uint64_t digest_of(const Coordinate& coordinate) {
   digest = add_to_digest(digest, digest_of_bytes(std::as_bytes(std::span(coordinate.extents))));
   digest = add_to_digest(digest, coordinate.characters ? 1 : 0);
   return add_to_digest(digest, digest_of(coordinate.attributes));
-}
-
-bool same_attributes(const Attributes& one, const Attributes& other) {
-  return std::ranges::equal(one, other, [](const auto& a, const auto& b) {
-    return a.first == b.first && same_value(a.second, b.second);
-  });
-}
-
-bool same_values(const Coordinate& one, const Coordinate& other) {
-  if (one.typed.has_value() != other.typed.has_value()) return false;
-  if (one.dims != other.dims || one.extents != other.extents ||
-      one.characters != other.characters) {
-    return false;
-  }
-  if (one.typed && !same_value(*one.typed, *other.typed)) return false;
-  return same_bytes(std::as_bytes(std::span(one.values)), std::as_bytes(std::span(other.values)));
 }
 
 std::string describe(const AttributeValue& value) {

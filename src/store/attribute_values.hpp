@@ -19,17 +19,6 @@ namespace tailrace::store {
 /// The bytes of an item of any type.
 using ItemBytes = std::array<std::byte, largest_item_bytes>;
 
-/// The values of a coordinate, of whatever type they were given; refers to the coordinate.
-struct CoordinateView {
-  ItemType type = ItemType::float64;
-  bool scalar = false;  ///< one number, without a dimension
-  std::ptrdiff_t count = 0;
-  const std::byte* data = nullptr;
-};
-/// Throws `Errc::invalid_input` that names the coordinate if it holds no numbers, or two lists, or
-/// lies along other axes than its own. Local.
-CoordinateView view_of(const Coordinate& coordinate);
-
 /// Any coordinate: numbers or texts, with its axes; refers to the coordinate.
 struct CoordinateArray {
   std::optional<ItemType> type;  ///< of numbers; nothing: texts
@@ -43,7 +32,8 @@ struct CoordinateArray {
 /// Throws `Errc::invalid_input` that names the coordinate if it cannot be an array of a file: truth
 /// values, texts with zero bytes, two lists, axes that do not fit the list. Local.
 CoordinateArray array_of(const Coordinate& coordinate);
-
+/// The same; also throws if it holds no numbers, or lies along other axes than its own. Local.
+CoordinateArray numbers_of(const Coordinate& coordinate);
 /// Whether the coordinate lies along the axis that has its name. Local.
 bool is_axis(const Coordinate& coordinate);
 
@@ -81,11 +71,6 @@ void check_attributes(const std::string& of, const Attributes& attributes,
 std::uint64_t digest_of(const Attributes& attributes);
 /// A digest of a coordinate: name, values, attributes. Local.
 std::uint64_t digest_of(const Coordinate& coordinate);
-
-/// True if both have the same names and values, to the last bit, in the same order. Local.
-bool same_attributes(const Attributes& one, const Attributes& other);
-/// The same of the values of coordinates. Local.
-bool same_values(const Coordinate& one, const Coordinate& other);
 
 /// `value` in a few words, different for each value: "1.5 (float64)", "3 of int8 (digest 1f0c)".
 std::string describe(const AttributeValue& value);

@@ -21,21 +21,23 @@ std::span<std::byte> room(RawBytes& memory, std::size_t bytes) {
   return memory;
 }
 
-std::optional<ChunkFilter> known_filter(hid_t create, unsigned place) {
-  unsigned flags = 0, config = 0;
-  std::array<unsigned, 8> settings{};
-  std::size_t count = settings.size();
-  const int number =
-      H5Pget_filter2(create, place, &flags, &count, settings.data(), 0, nullptr, &config);
-  if (number == shuffle_filter) {
-    if (count < 1 || settings[0] == 0) return {};
-    return ChunkFilter{number, {settings[0]}};
-  }
-  if (number != fletcher32_filter && !can_decompress(number)) return {};
-  return ChunkFilter{number, {}};
-}
-
 }  // namespace
+
+std::vector<StoredFilter> stored_filters(hid_t create) {
+  std::vector<StoredFilter> filters;
+  const int count = H5Pget_nfilters(create);
+  for (int i = 0; i < count; ++i) {
+    unsigned flags = 0, config = 0;
+    std::vector<unsigned> settings(32);
+    auto num_settings = settings.size();
+    std::array<char, 64> name{};
+    const int number = H5Pget_filter2(create, static_cast<unsigned>(i), &flags, &num_settings,
+                                      settings.data(), name.size() - 1, name.data(), &config);
+    settings.resize(std::min(num_settings, settings.size()));
+    filters.push_back({{number, std::move(settings)}, name.data()});
+  }
+  return filters;
+}
 
 std::optional<ChunkReader> ChunkReader::of(hid_t dataset, const FileIndex::Entry& entry) {
   const Hdf5Handle create(H5Dget_create_plist(dataset), H5Pclose, "dataset creation list");
@@ -53,13 +55,16 @@ std::optional<ChunkReader> ChunkReader::of(hid_t dataset, const FileIndex::Entry
   std::ranges::copy(entry.chunk, reader.chunk_.begin());
   reader.item_bytes_ = item_bytes(entry.type);
   int compressions = 0;
-  const int count = H5Pget_nfilters(create.id());
-  for (int i = 0; i < count; ++i) {
-    const auto filter = known_filter(create.id(), static_cast<unsigned>(i));
-    if (!filter) return {};
-    if (filter->number == shuffle_filter && compressions > 0) return {};  // of an unknown size
-    compressions += can_decompress(filter->number) ? 1 : 0;
-    reader.filters_.push_back(*filter);
+  for (auto& [filter, name] : stored_filters(create.id())) {
+    const bool shuffles = filter.number == shuffle_filter;
+    // One that comes later shuffles items of an unknown size.
+    if (shuffles && (filter.settings.empty() || filter.settings[0] == 0 || compressions > 0)) {
+      return {};
+    }
+    const bool compresses = can_decompress(filter.number);
+    if (!shuffles && !compresses && filter.number != fletcher32_filter) return {};
+    compressions += compresses ? 1 : 0;
+    reader.filters_.push_back(std::move(filter));
   }
   if (compressions > 1) return {};
   return reader;

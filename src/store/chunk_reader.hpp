@@ -15,6 +15,15 @@
 
 namespace tailrace::store {
 
+/// A filter of a stored dataset, and what it is called; a number below 0: HDF5 does not say.
+struct StoredFilter {
+  ChunkFilter filter;
+  std::string name;
+};
+/// Those of a dataset with the creation list `create`, in the order in which they were applied.
+/// Local.
+std::vector<StoredFilter> stored_filters(hid_t create);
+
 /// Reads chunks of a dataset. HDF5 finds them and gives their bytes as they are stored; filters are
 /// undone here, by libraries that are faster than those that HDF5 uses.
 class ChunkReader {

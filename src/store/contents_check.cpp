@@ -187,58 +187,6 @@ class DefaultDims {
   std::set<std::string> taken_;  // names of arrays that are not along themselves
 };
 
-// Make `kept` equal to `given`, and copy what can be large only where it differs.
-void keep(Attributes& kept, const Attributes& given) {
-  if (!same_attributes(kept, given)) kept = given;
-}
-
-void keep(Coordinate& kept, const Coordinate& given) {
-  if (!same_values(kept, given)) {
-    kept.values = given.values;
-    kept.typed = given.typed;
-    kept.dims = given.dims;
-    kept.extents = given.extents;
-    kept.characters = given.characters;
-  }
-  kept.name = given.name;
-  keep(kept.attributes, given.attributes);
-}
-
-void keep(Variable& kept, const Variable& given) {
-  kept.name = given.name;
-  kept.type = given.type;
-  kept.dims = given.dims;
-  kept.layout = given.layout;
-  kept.memory = given.memory;
-  kept.data = given.data;
-  kept.form = given.form;
-  kept.compress = given.compress;
-  keep(kept.attributes, given.attributes);
-}
-
-void keep(std::pair<std::string, Attributes>& kept,
-          const std::pair<std::string, Attributes>& given) {
-  kept.first = given.first;
-  keep(kept.second, given.second);
-}
-
-template <class T>
-void keep(std::vector<T>& kept, const std::vector<T>& given) {
-  kept.resize(given.size());
-  for (std::size_t i = 0; i < given.size(); ++i) keep(kept[i], given[i]);
-}
-
-void keep(FileContents& kept, const FileContents& given) {
-  keep(kept.coordinates, given.coordinates);
-  keep(kept.variables, given.variables);
-  keep(kept.attributes, given.attributes);
-  kept.step = given.step;
-  kept.scales = given.scales;
-  keep(kept.group_attributes, given.group_attributes);
-  kept.fault = given.fault;
-  kept.stream = given.stream;
-}
-
 bool has_plain_form(const Variable& variable) {
   const auto& form = variable.form;
   return form.halo == 0 && form.halos.empty() && form.order.empty();
@@ -326,7 +274,7 @@ void check_variable(const Variable& variable, int rank, int num_ranks, Extents& 
 
 const FileContents& WithDefaults::of(const FileContents& given, int rank, int num_ranks) {
   if (std::ranges::none_of(given.variables, has_defaults)) return given;
-  keep(made_, given);
+  made_ = given;
   DefaultDims names(given);
   for (auto& variable : made_.variables) {
     if (variable.layout == nullptr || variable.layout->num_ranks() != num_ranks) continue;

@@ -15,7 +15,7 @@
 namespace tailrace::store {
 
 /// Fills in dims and memory that a `Variable` leaves open, where they can be. What is made is kept,
-/// so that the next write copies only the attributes and coordinates that differ. Local.
+/// so that the next write takes no new memory for attributes and coordinates. Local.
 class WithDefaults {
  public:
   /// `given` if nothing is open, else a copy of it that is right until the next call.

@@ -126,16 +126,10 @@ Hdf5Handle select(hid_t dataset, const Box& box) {
 // "lzf (32000)": a filter that packs chunks of the dataset, and is not installed; "" if all are.
 std::string missing_filter(hid_t dataset) {
   const Hdf5Handle create(H5Dget_create_plist(dataset), H5Pclose, "dataset creation list");
-  const int count = H5Pget_nfilters(create.id());
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0, config = 0;
-    std::size_t num_values = 0;
-    std::array<char, 64> name{};
-    const auto filter = H5Pget_filter2(create.id(), static_cast<unsigned>(i), &flags, &num_values,
-                                       nullptr, name.size() - 1, name.data(), &config);
-    if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
-    return name[0] == '\0' ? fmt::format("{}", filter)
-                           : fmt::format("{} ({})", name.data(), filter);
+  for (const auto& [filter, name] : stored_filters(create.id())) {
+    if (filter.number < 0 || H5Zfilter_avail(filter.number) > 0) continue;
+    return name.empty() ? fmt::format("{}", filter.number)
+                        : fmt::format("{} ({})", name, filter.number);
   }
   return {};
 }

@@ -20,20 +20,14 @@ void write_text(hid_t object, const char* name, const std::string& text) {
   const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
   check_hdf5(H5Tset_size(type.id(), text.size() + 1), "string size");
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
-  const Hdf5Handle attribute(
-      H5Acreate2(object, name, type.id(), space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-      std::string("create attribute ") + name);
-  check_hdf5(H5Awrite(attribute.id(), type.id(), text.c_str()),
-             std::string("write attribute ") + name);
+  write_attribute(object, name, type.id(), space.id(), text.c_str());
 }
 
 template <class Item>
 void write_list(hid_t object, const char* name, hid_t type, const std::vector<Item>& items) {
   const hsize_t count = items.size();
   const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, "attribute space");
-  const Hdf5Handle attribute(H5Acreate2(object, name, type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
-                             H5Aclose, std::string("create attribute ") + name);
-  check_hdf5(H5Awrite(attribute.id(), type, items.data()), std::string("write attribute ") + name);
+  write_attribute(object, name, type, space.id(), items.data());
 }
 
 }  // namespace
@@ -65,7 +59,7 @@ void DimensionScales::attach(hid_t dataset, const std::vector<std::string>& dims
 }
 
 void DimensionScales::number_axes(const std::string& name, const std::vector<std::string>& dims) {
-  numbered_.push_back({name, dims});
+  numbered_.emplace_back(name, dims);
 }
 
 void DimensionScales::finish() {

@@ -42,12 +42,8 @@ class DimensionScales {
     std::int32_t number;  ///< in the order in which they were made
     std::vector<Use> uses;
   };
-  struct Numbered {
-    std::string name;
-    std::vector<std::string> dims;
-  };
   std::map<std::string, Scale> scales_;
-  std::vector<Numbered> numbered_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> numbered_;  ///< name, dimensions
 };
 
 }  // namespace tailrace::store

@@ -69,16 +69,7 @@ Hdf5Handle create_chunked_dataset(hid_t parent, const std::string& name, const A
                              filter.settings.data()),
                "set a filter of " + name);
   }
-  return {H5Dcreate2(parent, name.c_str(), shape.type, space.id(), H5P_DEFAULT, create.id(),
-                     H5P_DEFAULT),
-          H5Dclose, "create dataset " + name};
-}
-
-// HDF5 takes '%' in a file name for a pattern of numbers.
-std::string escaped(const std::string& name) {
-  std::string text;
-  for (const char letter : name) text.append(letter == '%' ? 2 : 1, letter);
-  return text;
+  return make_dataset(parent, name, shape.type, space, create.id());
 }
 
 Hdf5Handle create_virtual_dataset(hid_t parent, const std::string& name, const ArrayShape& shape,
@@ -96,15 +87,13 @@ Hdf5Handle create_virtual_dataset(hid_t parent, const std::string& name, const A
                                    std::vector<hsize_t>(dims, 1).data(), count.data()),
                "select a piece of " + name);
     const auto whole = make_space(count, name);
-    const auto file = escaped(piece_reference(setting.path, setting.generation, source.writer));
+    const auto file = source_name(piece_reference(setting.path, setting.generation, source.writer));
     check_hdf5(H5Pset_virtual(create.id(), space.id(), file.c_str(),
-                              escaped(source.dataset).c_str(), whole.id()),
+                              source_name(source.dataset).c_str(), whole.id()),
                "add a piece to " + name);
   }
   check_hdf5(H5Sselect_all(space.id()), "select all of " + name);
-  return {H5Dcreate2(parent, name.c_str(), shape.type, space.id(), H5P_DEFAULT, create.id(),
-                     H5P_DEFAULT),
-          H5Dclose, "create dataset " + name};
+  return make_dataset(parent, name, shape.type, space, create.id());
 }
 
 // Those whose first axis has their name; they are the scale of it, unless `scales` is null.
@@ -139,20 +128,11 @@ struct Unplaced {
   std::vector<std::ptrdiff_t>* chunk_offsets = nullptr;
 };
 
-std::vector<hsize_t> extents_of(const Variable& variable) {
-  const auto& global = variable.layout->global_extents();
-  return {global.begin(), global.begin() + variable.layout->num_dims()};
-}
-
-bool is_scale(const Variable& variable) {
-  return !variable.dims.empty() && variable.dims.front() == variable.name;
-}
-
 // `scales` is null if the file has none.
 Hdf5Handle add_variable(hid_t file, const Variable& variable, Hdf5Handle dataset,
                         DimensionScales* scales) {
   const auto extents = extents_of(variable);
-  const bool scale = scales != nullptr && is_scale(variable);
+  const bool scale = scales != nullptr && names_first_axis(variable);
   if (scale) {
     scales->add(
         variable.name,
@@ -175,7 +155,8 @@ void add_variables(hid_t file, const FileContents& contents, const ImageSetting&
   // Those that are scales first, as the others refer to them.
   std::vector<std::size_t> order(contents.variables.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_partition(order, [&](auto v) { return is_scale(contents.variables[v]); });
+  std::ranges::stable_partition(order,
+                                [&](auto v) { return names_first_axis(contents.variables[v]); });
   for (const auto v : order) {
     const auto& variable = contents.variables[v];
     const auto type = native_type(variable.type);
@@ -210,34 +191,28 @@ struct Table {
   const char* titles;
 };
 
-Hdf5Handle add_table(hid_t group, const Table& table, const std::string& variables) {
-  auto dataset =
-      create_dataset(group, table.name, {{table.rows, table.columns}, H5T_NATIVE_UINT64});
-  write_attributes(dataset.id(),
-                   {{"variables", variables}, {"columns", std::string(table.titles)}});
-  return dataset;
-}
-
 // In a group of their own, as readers of netCDF files look at the root group.
 void add_tables(hid_t file, const std::string& variables, const ImageSetting& setting,
                 std::vector<Unplaced>& unplaced, FileImage& image) {
   if (setting.table_rows < 0 && setting.box_rows < 0) return;
   const auto group = create_group(file, "tailrace");
+  const auto add = [&](const Table& table, std::ptrdiff_t& offset) {
+    auto dataset =
+        create_dataset(group.id(), table.name, {{table.rows, table.columns}, H5T_NATIVE_UINT64});
+    write_attributes(dataset.id(),
+                     {{"variables", variables}, {"columns", std::string(table.titles)}});
+    const auto bytes = table.rows * table.columns * sizeof(std::uint64_t);
+    unplaced.push_back({std::move(dataset), static_cast<std::ptrdiff_t>(bytes), &offset});
+  };
   if (setting.table_rows >= 0) {
-    unplaced.push_back({add_table(group.id(),
-                                  {"checksums", static_cast<hsize_t>(setting.table_rows + 1), 4,
-                                   "variable,offset_bytes,bytes,xxh3_64"},
-                                  variables),
-                        (setting.table_rows + 1) * static_cast<std::ptrdiff_t>(sizeof(ChecksumRow)),
-                        &image.table_offset});
+    add({"checksums", static_cast<hsize_t>(setting.table_rows + 1), 4,
+         "variable,offset_bytes,bytes,xxh3_64"},
+        image.table_offset);
   }
   if (setting.box_rows >= 0) {
-    unplaced.push_back({add_table(group.id(),
-                                  {"boxes", static_cast<hsize_t>(setting.box_rows),
-                                   sizeof(BoxRow) / 8, "variable,start x5,extents x5,xxh3_64"},
-                                  variables),
-                        setting.box_rows * static_cast<std::ptrdiff_t>(sizeof(BoxRow)),
-                        &image.box_table_offset});
+    add({"boxes", static_cast<hsize_t>(setting.box_rows), sizeof(BoxRow) / sizeof(std::uint64_t),
+         "variable,start x5,extents x5,xxh3_64"},
+        image.box_table_offset);
   }
 }
 

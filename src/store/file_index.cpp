@@ -19,22 +19,12 @@
 #include "store/hdf5_handle.hpp"
 #include "store/link_walk.hpp"
 #include "store/piece_folder.hpp"
+#include "store/series_paths.hpp"
 #include "store/stored_type.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
 namespace {
-
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
-// A text that HDF5 gives by `get(text, bytes)`.
-template <class Get>
-std::string text_of(Get&& get) {
-  const auto bytes = get(nullptr, 0);
-  std::string text(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)), '\0');
-  get(text.data(), text.size() + 1);
-  return text;
-}
 
 // HDF5 takes '%' in the names of sources for a pattern, and "%%" for the letter.
 std::string plain(std::string name) {
@@ -74,9 +64,9 @@ void add_sources(hid_t create, const std::string& path, FileIndex& index, FileIn
     const auto name = plain(escaped);
     if (name == ".") continue;  // this file
     const auto beside = name.starts_with('/') ? name : folder + name;
-    const bool found = exists(beside) || exists(name);
+    const bool found = leads_to_file(beside) || leads_to_file(name);
     if (found) {
-      index.sources.push_back(exists(beside) ? beside : name);
+      index.sources.push_back(leads_to_file(beside) ? beside : name);
     } else if (!name.empty() && escaped.find('%') == std::string::npos) {
       if (entry.missing.empty()) entry.missing = name;
     }
@@ -98,7 +88,7 @@ std::string missing_external(hid_t create) {
     std::string name(4096, '\0');
     H5Pget_external(create, static_cast<unsigned>(i), name.size(), name.data(), nullptr, nullptr);
     name.resize(std::min(name.find('\0'), name.size()));
-    if (!exists(name)) return name;
+    if (!leads_to_file(name)) return name;
   }
   return {};
 }
@@ -262,9 +252,14 @@ static void travel(Bytes& bytes, FileIndex::Refused& refused) {
   bytes(refused.name, refused.why, refused.damaged);
 }
 
-void share_index(const Comm& comm, FileIndex& index) {
+FileIndex agreed_index(const Comm& comm, const std::string& path) {
+  FileIndex index;
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() == 0) index = index_file(path);
+  });
   broadcast_values(comm, index.entries, index.refused, index.aliases, index.attributes.values,
                    index.attributes.refused);
+  return index;
 }
 
 }  // namespace tailrace::store

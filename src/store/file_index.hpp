@@ -64,9 +64,8 @@ Box box_of(const BoxRow& row, int num_dims);
 /// `Errc::corrupt` if it is not a whole HDF5 file. Local.
 FileIndex index_file(const std::string& path);
 
-/// Gives rank 0's index to all. Collective, blocking.
-void share_index(const Comm& comm, FileIndex& index);
-
+/// The same on all ranks, as rank 0 finds it; throws on all of them. Collective, blocking.
+FileIndex agreed_index(const Comm& comm, const std::string& path);
 /// Gives the entries of `index` their checksums from the tables of an open HDF5 file. Throws
 /// `Errc::corrupt` if tables, or the pieces of a variable, do not cover it exactly once. Local.
 void add_checksums(std::int64_t file, FileIndex& index);

@@ -250,8 +250,6 @@ Hdf5Handle open_hdf5_file(const std::string& path) {
   return {file, H5Fclose, path};
 }
 
-namespace {
-
 void write_attribute(hid_t object, const std::string& name, hid_t type, hid_t space,
                      const void* data) {
   const Hdf5Handle attribute(
@@ -260,6 +258,8 @@ void write_attribute(hid_t object, const std::string& name, hid_t type, hid_t sp
   if (H5Sget_simple_extent_npoints(space) == 0) return;  // HDF5 wants an address
   check_hdf5(H5Awrite(attribute.id(), type, data), "write attribute " + name);
 }
+
+namespace {
 
 // As h5py writes it: an enumeration of FALSE and TRUE.
 Hdf5Handle bool_type() {
@@ -282,6 +282,18 @@ Hdf5Handle type_of_items() {
   }
 }
 
+// Of fixed length.
+void write_value(hid_t object, const std::string& name, const std::string& text) {
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
+  // A text with zero bytes is as long as its type, and they do not end it.
+  const bool whole = text.find('\0') != std::string::npos;
+  check_hdf5(H5Tset_size(type.id(), text.size() + (whole ? 0 : 1)), "string size");
+  if (whole) check_hdf5(H5Tset_strpad(type.id(), H5T_STR_NULLPAD), "string padding");
+  check_hdf5(H5Tset_cset(type.id(), H5T_CSET_UTF8), "string character set");
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
+  write_attribute(object, name, type.id(), space.id(), text.c_str());
+}
+
 template <class Item>
 void write_value(hid_t object, const std::string& name, const Item& value) {
   const auto type = type_of_items<Item>();
@@ -293,10 +305,6 @@ void write_value(hid_t object, const std::string& name, const Item& value) {
 // precision, and it reads all attributes.
 void write_value(hid_t object, const std::string& name, const Half& value) {
   write_value(object, name, static_cast<float>(value));
-}
-
-void write_value(hid_t object, const std::string& name, const std::string& value) {
-  write_string_attribute(object, name, value);
 }
 
 template <class Item>
@@ -320,17 +328,6 @@ void write_value(hid_t object, const std::string& name, const std::vector<Item>&
 }
 
 }  // namespace
-
-void write_string_attribute(hid_t object, const std::string& name, const std::string& text) {
-  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
-  // A text with zero bytes is as long as its type, and they do not end it.
-  const bool whole = text.find('\0') != std::string::npos;
-  check_hdf5(H5Tset_size(type.id(), text.size() + (whole ? 0 : 1)), "string size");
-  if (whole) check_hdf5(H5Tset_strpad(type.id(), H5T_STR_NULLPAD), "string padding");
-  check_hdf5(H5Tset_cset(type.id(), H5T_CSET_UTF8), "string character set");
-  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
-  write_attribute(object, name, type.id(), space.id(), text.c_str());
-}
 
 void write_attributes(hid_t object, const Attributes& attributes) {
   for (const auto& [name, value] : attributes) {

@@ -60,6 +60,15 @@ class QuietHdf5 {
   void* data_ = nullptr;
 };
 
+/// A text that HDF5 gives by `get(text, bytes)`, which returns how long it is.
+template <class Get>
+std::string text_of(Get&& get) {
+  const auto bytes = get(nullptr, 0);
+  std::string text(static_cast<std::size_t>(bytes > 0 ? bytes : 0), '\0');
+  get(text.data(), text.size() + 1);
+  return text;
+}
+
 /// The type of an item in memory; of complex numbers the compound {r, i} that h5py uses too.
 Hdf5Handle native_type(ItemType type);
 
@@ -80,7 +89,7 @@ void write_attributes(hid_t object, const Attributes& attributes);
 /// `Errc::invalid_input` if that cannot be.
 void write_array_attributes(hid_t object, const std::string& name, const Attributes& attributes,
                             ItemType type);
-/// Writes one string attribute of fixed length.
-void write_string_attribute(hid_t object, const std::string& name, const std::string& text);
-
+/// Writes one attribute; its data lies in memory as in the file. `Errc::io` on failure.
+void write_attribute(hid_t object, const std::string& name, hid_t type, hid_t space,
+                     const void* data);
 }  // namespace tailrace::store

@@ -57,7 +57,6 @@ class Input::State {
   /// The same, for a call of all ranks. Throws the same on all of them, also if they ask for
   /// different things. Collective, blocking.
   const store::FileIndex::Entry& agreed_entry(const std::string& name, ItemType type) const;
-  bool has_attribute(const std::string& name) const;
   /// Throws `Errc::invalid_input` if there is none, or why it cannot be read. Local.
   const AttributeValue& attribute(const std::string& name) const;
   /// The numbers of an attribute as T, by the rules of `read`. Throws `Errc::invalid_input`. Local.
@@ -97,22 +96,13 @@ void check_options(const Comm& comm, const InputOptions& options) {
               fmt::format("input: buffer_bytes = {} must be positive", options.buffer_bytes));
 }
 
-FileIndex agreed_index(const Comm& comm, const std::string& path) {
-  FileIndex index;
-  run_agreed(comm.raw(), [&] {
-    if (comm.rank() == 0) index = store::index_file(path);
-  });
-  store::share_index(comm, index);
-  return index;
-}
-
 }  // namespace
 
 Input::State::State(const Comm& comm_in, std::string path_in, InputOptions options_in)
     : comm(comm_in.raw()),
       path(common_path(comm, "input", path_in)),
       options(std::move(options_in)),
-      index((check_options(comm, options), agreed_index(comm, path))) {
+      index((check_options(comm, options), store::agreed_index(comm, path))) {
   settings = file::resolve(comm, path, options.hints);
   if (comm.rank() == 0) file::show(path, settings);
   if (settings.group_size > 0) options.group_size = settings.group_size;
@@ -147,11 +137,6 @@ auto find_named(const Pairs& pairs, const std::string& name) {
 }
 
 }  // namespace
-
-bool Input::State::has_attribute(const std::string& name) const {
-  const auto& [values, refused] = index.attributes;
-  return find_named(values, name) != values.end() || find_named(refused, name) != refused.end();
-}
 
 const AttributeValue& Input::State::attribute(const std::string& name) const {
   const auto& [values, refused] = index.attributes;
@@ -235,7 +220,10 @@ std::vector<std::string> Input::names() const {
   return names;
 }
 
-bool Input::has_attribute(const std::string& name) const { return state_->has_attribute(name); }
+bool Input::has_attribute(const std::string& name) const {
+  const auto& [values, refused] = state_->index.attributes;
+  return find_named(values, name) != values.end() || find_named(refused, name) != refused.end();
+}
 AttributeValue Input::attribute(const std::string& name) const { return state_->attribute(name); }
 std::int64_t Input::attribute_int(const std::string& name) const {
   return state_->number<std::int64_t>(name);

@@ -86,13 +86,6 @@ std::optional<ItemType> find_type(std::string_view name) {
 namespace store {
 namespace {
 
-template <class T>
-struct IsComplex : std::false_type {};
-template <class T>
-struct IsComplex<std::complex<T>> : std::true_type {};
-template <class T>
-concept Complex = IsComplex<T>::value;
-
 template <std::integral From, std::integral To>
 bool fits(From value) {
   return std::in_range<To>(value);
@@ -121,7 +114,7 @@ bool fits(From value) {
 }
 
 template <class From, class To>
-requires(std::is_same_v<From, Half> && !Complex<To>) bool fits(From value) {
+requires(std::is_same_v<From, Half> && !ComplexItem<To>) bool fits(From value) {
   if constexpr (std::is_same_v<To, Half>) {
     return true;
   } else {
@@ -140,10 +133,10 @@ requires(std::is_same_v<To, Half>) bool fits(From value) {
   return std::isfinite(static_cast<float>(Half(value))) || !std::isfinite(value);
 }
 
-template <class From, Complex To>
+template <class From, ComplexItem To>
 bool fits(From value) {
   using Part = typename To::value_type;
-  if constexpr (Complex<From>) {
+  if constexpr (ComplexItem<From>) {
     return fits<typename From::value_type, Part>(value.real()) &&
            fits<typename From::value_type, Part>(value.imag());
   } else {
@@ -151,19 +144,19 @@ bool fits(From value) {
   }
 }
 
-template <Complex From, class To>
-requires(!Complex<To>) bool fits(From value) {
+template <ComplexItem From, class To>
+requires(!ComplexItem<To>) bool fits(From value) {
   return value.imag() == 0 && fits<typename From::value_type, To>(value.real());
 }
 
 template <class From, class To>
 To converted(From value) {
-  if constexpr (Complex<From> && Complex<To>) {
+  if constexpr (ComplexItem<From> && ComplexItem<To>) {
     using Part = typename To::value_type;
     return {static_cast<Part>(value.real()), static_cast<Part>(value.imag())};
-  } else if constexpr (Complex<From>) {
+  } else if constexpr (ComplexItem<From>) {
     return static_cast<To>(value.real());
-  } else if constexpr (Complex<To>) {
+  } else if constexpr (ComplexItem<To>) {
     return static_cast<typename To::value_type>(value);
   } else if constexpr (std::is_same_v<From, Half>) {
     if constexpr (std::is_same_v<To, Half>) {
@@ -180,7 +173,7 @@ To converted(From value) {
 
 template <class T>
 std::string text_of(T value) {
-  if constexpr (Complex<T>) {
+  if constexpr (ComplexItem<T>) {
     return fmt::format("{}{:+}i", value.real(), value.imag());
   } else if constexpr (std::is_same_v<T, Half>) {
     return fmt::format("{}", static_cast<float>(value));

@@ -88,10 +88,8 @@ class Walk {
   Place place_of(const std::string& name) const {
     const Hdf5Handle group(H5Oopen(file_, name.c_str(), H5P_DEFAULT), H5Oclose, "open " + name);
     const Hdf5Handle its_file(H5Iget_file_id(group.id()), H5Fclose, "file of " + name);
-    std::string path(
-        static_cast<std::size_t>(std::max<ssize_t>(H5Fget_name(its_file.id(), nullptr, 0), 0)),
-        '\0');
-    H5Fget_name(its_file.id(), path.data(), path.size() + 1);
+    const auto path = text_of(
+        [&](char* text, std::size_t bytes) { return H5Fget_name(its_file.id(), text, bytes); });
     H5O_info_t info{};
     check_hdf5(H5Oget_info2(group.id(), &info, H5O_INFO_BASIC), "look at " + name);
     return {identity_of(path), info.addr};

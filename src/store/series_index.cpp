@@ -28,13 +28,6 @@ std::string links_name(const std::string& path) {
   return fmt::format(".{}.steps", last_name(path));
 }
 
-// HDF5 takes '%' in the name of a source for a pattern of numbers.
-std::string plain_pattern(const std::string& name) {
-  std::string text;
-  for (const char letter : name) text.append(letter == '%' ? 2 : 1, letter);
-  return text;
-}
-
 // Orders of creation, as netCDF-4 wants them.
 constexpr unsigned tracked = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
 
@@ -61,9 +54,9 @@ class IndexArrays {
       : file_(file),
         contents_(contents),
         list_(list),
-        links_(plain_pattern(fmt::format("{}/{}", links_name(path), list.version))) {
+        links_(source_name(fmt::format("{}/{}", links_name(path), list.version))) {
     for (const auto& step : list.steps) {
-      files_.push_back(plain_pattern(step.merged.empty() ? step.file : step.merged));
+      files_.push_back(source_name(step.merged.empty() ? step.file : step.merged));
     }
     if (contents.scales) scales_ = &made_;
   }
@@ -112,8 +105,7 @@ void IndexArrays::attach(hid_t dataset, const std::vector<std::string>& dims,
 Hdf5Handle IndexArrays::creation_list(const std::string& name, ItemType type,
                                       const Attributes& attributes) {
   Hdf5Handle create(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "dataset creation list");
-  check_hdf5(H5Pset_attr_creation_order(create.id(), tracked), "set attribute order");
-  check_hdf5(H5Pset_obj_track_times(create.id(), false), "set times");
+  set_object_options(create.id());
   const auto in_file = native_type(type);
   if (const auto fill = fill_item(name, attributes, type)) {
     check_hdf5(H5Pset_fill_value(create.id(), in_file.id(), fill->data()), "set fill value");
@@ -134,9 +126,7 @@ Hdf5Handle IndexArrays::create(const std::string& name, ItemType type,
     most[0] = H5S_UNLIMITED;
   }
   const auto space = space_of(now, most);
-  return {
-      H5Dcreate2(file_, name.c_str(), in_file.id(), space.id(), H5P_DEFAULT, options, H5P_DEFAULT),
-      H5Dclose, "create dataset " + name};
+  return make_dataset(file_, name, in_file.id(), space, options);
 }
 
 // Blocks of a virtual dataset along the first axis, for the steps from `first` on: one for each
@@ -155,7 +145,7 @@ void IndexArrays::map_steps(hid_t options, const std::string& name, std::vector<
     check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
                                    block.data()),
                "select steps of " + name);
-    check_hdf5(H5Pset_virtual(options, space.id(), file.c_str(), plain_pattern(name).c_str(), from),
+    check_hdf5(H5Pset_virtual(options, space.id(), file.c_str(), source_name(name).c_str(), from),
                "map steps of " + name);
   };
   for (std::size_t at = first; at < files_.size(); at += block[0]) {
@@ -200,16 +190,14 @@ std::size_t IndexArrays::map_values(hid_t options, const std::string& name, Item
   const auto in_file = native_type(type);
   const auto source = space_of({count}, {count});
   const auto place = fmt::format("{}/{}", series_parts::values, name);
-  const Hdf5Handle dataset(H5Dcreate2(file_, place.c_str(), in_file.id(), source.id(), H5P_DEFAULT,
-                                      H5P_DEFAULT, H5P_DEFAULT),
-                           H5Dclose, "create dataset " + place);
+  const auto dataset = make_dataset(file_, place, in_file.id(), source, H5P_DEFAULT);
   check_hdf5(H5Dwrite(dataset.id(), in_file.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, known.data()),
              "write " + place);
   const auto space = space_of({count}, {H5S_UNLIMITED});
   check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, &start, nullptr, &count, nullptr),
              "select steps of " + name);
   check_hdf5(
-      H5Pset_virtual(options, space.id(), ".", plain_pattern("/" + place).c_str(), source.id()),
+      H5Pset_virtual(options, space.id(), ".", source_name("/" + place).c_str(), source.id()),
       "map steps of " + name);
   return list_.steps.size();
 }
@@ -247,16 +235,16 @@ void IndexArrays::add_texts(const char* name, std::string SeriesStep::*member) {
 }
 
 void IndexArrays::add_varying(const Coordinate& coordinate) {
-  const auto values = view_of(coordinate);
-  const auto options = creation_list(coordinate.name, values.type, coordinate.attributes);
+  const auto numbers = numbers_of(coordinate);
+  const auto options = creation_list(coordinate.name, *numbers.type, coordinate.attributes);
   const hsize_t one = 1;
   const Hdf5Handle source(
-      values.scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &one, nullptr), H5Sclose,
+      numbers.dims.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &one, nullptr), H5Sclose,
       "create a space");
-  const auto known = map_values(options.id(), coordinate.name, values.type);
+  const auto known = map_values(options.id(), coordinate.name, *numbers.type);
   map_steps(options.id(), coordinate.name, {1}, source.id(), known);
-  auto dataset = create(coordinate.name, values.type, {1}, options.id(), true);
-  write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
+  auto dataset = create(coordinate.name, *numbers.type, {1}, options.id(), true);
+  write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, *numbers.type);
   if (scales_ == nullptr) return;
   if (coordinate.name == time_name) {
     scales_->add(time_name, std::move(dataset), time_name);
@@ -302,19 +290,14 @@ void IndexArrays::finish() {
   if (scales_ != nullptr) made_.finish();
 }
 
-std::vector<hsize_t> extents_in_step(const Variable& variable) {
-  const auto& global = variable.layout->global_extents();
-  return {global.begin(), global.begin() + variable.layout->num_dims()};
-}
-
 // The places along an axis, which ranks hold together: those of the first step.
 void IndexArrays::add_static_variable(const Variable& variable) {
   const auto options = creation_list(variable.name, variable.type, variable.attributes);
-  const auto extents = extents_in_step(variable);
+  const auto extents = extents_of(variable);
   const auto space = space_of(extents, extents);
   const auto first = files_.empty() ? links_ + "/0.h5" : files_.front();
   check_hdf5(H5Pset_virtual(options.id(), space.id(), first.c_str(),
-                            plain_pattern(variable.name).c_str(), space.id()),
+                            source_name(variable.name).c_str(), space.id()),
              "map " + variable.name);
   auto dataset = create(variable.name, variable.type, extents, options.id(), false);
   write_array_attributes(dataset.id(), variable.name, variable.attributes, variable.type);
@@ -328,7 +311,7 @@ Attributes IndexArrays::with_coordinates(const Variable& variable) const {
 
 void IndexArrays::add_variable(const Variable& variable) {
   const auto options = creation_list(variable.name, variable.type, variable.attributes);
-  const auto in_step = extents_in_step(variable);
+  const auto in_step = extents_of(variable);
   const bool has_time = variable.dims.front() == time_name;  // of one item
   auto extents = in_step;
   if (!has_time) extents.insert(extents.begin(), 1);
@@ -344,7 +327,7 @@ void IndexArrays::add_variable(const Variable& variable) {
 void IndexArrays::add_variables() {
   for (const bool scales : {true, false}) {
     for (const auto& variable : contents_.variables) {
-      if (names_own_axis(variable) != scales) continue;
+      if (names_first_axis(variable) != scales) continue;
       if (scales) {
         add_static_variable(variable);
       } else {
@@ -401,10 +384,6 @@ Attributes with_varying(Attributes attributes, const std::vector<Coordinate>& co
     *text += " " + names;
   }
   return attributes;
-}
-
-bool names_own_axis(const Variable& variable) {
-  return !variable.dims.empty() && variable.dims.front() == variable.name;
 }
 
 void write_series_index(const std::string& path, const FileContents& contents,

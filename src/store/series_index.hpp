@@ -63,9 +63,6 @@ bool varies_with_time(const Coordinate& coordinate);
 /// coordinates (CF, 5.7). Local.
 Attributes with_varying(Attributes attributes, const std::vector<Coordinate>& coordinates);
 
-/// Whether `variable` holds the places along its only axis, which all steps share. Local.
-bool names_own_axis(const Variable& variable);
-
 /// Those of `contents` whose values an index can hold. Local.
 std::vector<std::string> varying_names(const FileContents& contents);
 /// Their values in the file of a step; empty if it does not have all of them. Local.

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/series_links.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
-#include <map>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,45 +14,14 @@
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "store/series_index.hpp"
-#include "store/series_paths.hpp"
 
 namespace tailrace::store {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The number of a link of this name, "12.h5", or -1 if it is none.
-std::int64_t number_of_link(std::string_view name) {
-  std::int64_t number = -1;
-  const auto* end = name.data() + name.size();
-  const auto [rest, error] = std::from_chars(name.data(), end, number);
-  const bool whole = error == std::errc() && std::string_view(rest, end) == ".h5";
-  return whole && std::to_string(number) + ".h5" == name ? number : -1;
-}
-
 std::string link_in(const std::string& folder, std::int64_t number) {
   return folder + "/" + std::to_string(number) + ".h5";
-}
-
-/// The text of each link, by its number. Throws `Errc::io`.
-std::map<std::int64_t, std::string> links_in(const std::string& folder) {
-  std::map<std::int64_t, std::string> links;
-  std::error_code failed;
-  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
-       entry.increment(failed)) {
-    const auto number = number_of_link(entry->path().filename().string());
-    std::error_code no_link;
-    auto text = fs::read_symlink(entry->path(), no_link).string();
-    if (number >= 0 && !no_link) links[number] = std::move(text);
-  }
-  if (failed && failed.value() != ENOENT) fail_io("read", folder, failed.value());
-  return links;
-}
-
-void remove_link(const std::string& link) {
-  if (uninterrupted([&] { return unlink(link.c_str()); }) != 0 && errno != ENOENT) {
-    fail_io("remove", link, errno);
-  }
 }
 
 // The index shows only the first steps of this file, which gets a second name.
@@ -73,7 +38,8 @@ void make_links_folder(const std::string& path, std::int64_t version) {
   make_folder(series_folder(path));
   const auto folder = series_links_folder(path, version);
   make_folder(folder);
-  for (const auto& [number, text] : links_in(folder)) remove_link(link_in(folder, number));
+  for (const auto& [number, text] : numbered_links(folder, ".h5"))
+    remove_link(link_in(folder, number));
 }
 
 // Readers that have the index of before open still use its links.
@@ -109,7 +75,7 @@ std::vector<SeriesStep> steps_of(const std::string& path, const SeriesList& list
     if (is_there) steps.push_back({absolute(step.file), step.values, absolute(merged)});
   }
   const auto links = series_links_folder(path, list.version);
-  for (const auto& [number, text] : links_in(links)) {
+  for (const auto& [number, text] : numbered_links(links, ".h5")) {
     auto file = target_of(links, text);
     if (leads_to_file(file)) steps.push_back({std::move(file), {}});
   }
@@ -224,33 +190,33 @@ std::vector<std::string> unlisted_files(const std::string& path, std::int64_t st
   return files;
 }
 
-void move_file(const std::string& file, void (*move)(const std::string&, const std::string&),
-               BegunSeries& done) {
-  const auto failure = failure_of([&] { move(file, done.folder); });
-  if (failure) done.failed.push_back(file + ": " + failure->what());
-  if (!failure) done.moved.push_back(file);
-}
-
 /// Moves the files of steps that have left the index, those of `later`. `staying`: the others.
 void move_later(const std::vector<SeriesStep>& later, const std::vector<SeriesStep>& staying,
                 const std::string& own, BegunSeries& done) {
   std::string merged;
   for (const auto& step : later) {
-    if (step.file != own && leads_to_file(step.file)) move_file(step.file, move_away, done);
+    if (step.file != own && leads_to_file(step.file)) done.move(step.file);
     if (step.merged.empty() || step.merged == merged) continue;
     merged = step.merged;
     const bool is_shared = !staying.empty() && staying.back().merged == merged;
-    move_file(merged, is_shared ? link_away : move_away, done);
+    done.move(merged, is_shared ? link_away : move_away);
   }
 }
 
 }  // namespace
 
+void BegunSeries::move(const std::string& file,
+                       void (*how)(const std::string&, const std::string&)) {
+  const auto failure = failure_of([&] { how(file, folder); });
+  if (failure) failed.push_back(file + ": " + failure->what());
+  if (!failure) moved.push_back(file);
+}
+
 void SeriesLinks::look() {
   const auto list = list_of_series(path_);
   if (!list) throw Error(Errc::io, fmt::format("series {} no longer exists", path_), ENOENT);
   const auto folder = series_links_folder(path_, list->version);
-  const auto links = links_in(folder);
+  const auto links = numbered_links(folder, ".h5");
   num_links_ = links.empty() ? 0 : static_cast<std::size_t>(links.rbegin()->first) + 1;
   last_ = links.empty() ? "" : links.rbegin()->second;
   if (links.empty() && !list->steps.empty()) {
@@ -276,13 +242,7 @@ void SeriesLinks::publish(const std::string& file, const std::function<void()>& 
     folder_.reset();
     throw;
   }
-  try {
-    flush_folder(folder);
-    commit();
-  } catch (...) {
-    uninterrupted([&] { return unlink(link.c_str()); });
-    throw;
-  }
+  commit_with_link(link, commit);
   ++num_links_;
   last_ = text;
 }
@@ -359,7 +319,7 @@ BegunSeries begin_series(const std::string& path, const std::string& file,
   write_series_index(path, contents, list);
   remove_old_folders(path, list.version);
   move_later(later, staying, own, done);
-  for (const auto& one : unlisted) move_file(one, move_away, done);
+  for (const auto& one : unlisted) done.move(one);
   if (!done.is_other) remove_single_files(staying);
   flush_folder(series_folder(path));
   return done;

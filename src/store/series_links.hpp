@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "store/series_merge.hpp"
+#include "store/series_paths.hpp"
 #include "tailrace/more/file_contents.hpp"
 
 namespace tailrace::store {
@@ -53,8 +54,11 @@ struct BegunSeries {
   std::vector<std::string> moved;   ///< files that are now in `folder`
   std::vector<std::string> failed;  ///< files that could not be moved, and why
   std::string folder;
-};
 
+  /// Moves `file` there, or notes why not. Local.
+  void move(const std::string& file,
+            void (*how)(const std::string& file, const std::string& folder) = move_away);
+};
 /// Readies the index `path` for a new attempt, whose first step is `contents`, to be written to
 /// `file`. Steps whose file is gone are left out. So are later steps, and this step in another
 /// file: their files are moved to the folder `superseded` next to the index; none is deleted. A

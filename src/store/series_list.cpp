@@ -69,13 +69,12 @@ void read_values(hid_t file, SeriesList& list) {
   H5G_info_t info;
   check_hdf5(H5Gget_info(group.id(), &info), series_parts::values);
   for (hsize_t i = 0; i < info.nlinks; ++i) {
-    const auto by = [&](char* to, std::size_t size) {
-      return H5Lget_name_by_idx(group.id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, to, size,
-                                H5P_DEFAULT);
-    };
-    std::string name(static_cast<std::size_t>(std::max<ssize_t>(0, by(nullptr, 0))) + 1, '\0');
-    if (by(name.data(), name.size()) < 0) fail_hdf5(series_parts::values);
-    name.pop_back();
+    const auto name = text_of([&](char* to, std::size_t size) {
+      const auto bytes =
+          H5Lget_name_by_idx(group.id(), ".", H5_INDEX_NAME, H5_ITER_INC, i, to, size, H5P_DEFAULT);
+      if (bytes < 0) fail_hdf5(series_parts::values);
+      return bytes;
+    });
     const auto items = read_items(group.id(), name);
     const auto size = items.item_bytes;
     if (items.bytes.size() != list.steps.size() * size || size > sizeof(ItemBytes)) continue;

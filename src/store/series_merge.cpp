@@ -27,7 +27,9 @@
 #include "core/whole_file.hpp"
 #include "file/settings.hpp"
 #include "layout/row_major.hpp"
+#include "store/array_datasets.hpp"
 #include "store/attribute_values.hpp"
+#include "store/chunk_reader.hpp"
 #include "store/file_image.hpp"
 #include "store/file_index.hpp"
 #include "store/hdf5_handle.hpp"
@@ -85,7 +87,7 @@ MergedContents::MergedContents(const FileContents& step, std::ptrdiff_t num_step
       continue;
     }
     add({coordinate.name,
-         view_of(coordinate).type,
+         *numbers_of(coordinate).type,
          {time_name},
          nullptr,
          {},
@@ -97,7 +99,7 @@ MergedContents::MergedContents(const FileContents& step, std::ptrdiff_t num_step
     const auto& global = variable.layout->global_extents();
     std::vector<std::ptrdiff_t> extents(global.begin(),
                                         global.begin() + variable.layout->num_dims());
-    if (names_own_axis(variable)) {
+    if (names_first_axis(variable)) {
       add(variable, Kind::shared, std::move(extents));
       continue;
     }
@@ -117,22 +119,6 @@ struct StoredChunks {
   std::vector<std::ptrdiff_t> offsets;
 };
 
-std::vector<ChunkFilter> filters_of(hid_t create, const std::string& name) {
-  std::vector<ChunkFilter> filters;
-  const int count = H5Pget_nfilters(create);
-  for (int f = 0; f < count; ++f) {
-    unsigned flags = 0, more = 0;
-    std::size_t num_values = 32;
-    std::vector<unsigned> values(num_values);
-    const auto number = H5Pget_filter2(create, static_cast<unsigned>(f), &flags, &num_values,
-                                       values.data(), 0, nullptr, &more);
-    if (number < 0) fail_hdf5("look at the filters of " + name);
-    values.resize(std::min(num_values, values.size()));
-    filters.push_back({number, std::move(values)});
-  }
-  return filters;
-}
-
 #if H5_VERSION_GE(1, 10, 5)
 StoredChunks chunks_in_file(hid_t file, const FileIndex::Entry& entry) {
   const auto& name = entry.name;
@@ -142,7 +128,10 @@ StoredChunks chunks_in_file(hid_t file, const FileIndex::Entry& entry) {
   const auto whole = whole_box(entry);
   const RowMajor items{whole.num_dims, whole.extents};
   std::ranges::copy(entry.chunk, stored.form.extents.begin());
-  stored.form.filters = filters_of(create.id(), name);
+  for (auto& [filter, filter_name] : stored_filters(create.id())) {
+    if (filter.number < 0) fail_hdf5("look at the filters of " + name);
+    stored.form.filters.push_back(std::move(filter));
+  }
   const auto cells = cells_of(items, stored.form.extents);
   for (std::ptrdiff_t cell = 0; cell < cells.num_items(); ++cell) {
     const auto box = cell_box(cells, cell, stored.form.extents);

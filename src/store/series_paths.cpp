@@ -5,6 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "core/replaced.hpp"
 #include "core/system_call.hpp"
@@ -55,6 +59,40 @@ void make_folder(const std::string& folder) {
 void make_link(const std::string& text, const std::string& link) {
   if (uninterrupted([&] { return symlink(text.c_str(), link.c_str()); }) != 0) {
     fail_io("make the link", link, errno);
+  }
+}
+
+void remove_link(const std::string& link) {
+  if (uninterrupted([&] { return unlink(link.c_str()); }) != 0 && errno != ENOENT) {
+    fail_io("remove", link, errno);
+  }
+}
+
+std::map<std::int64_t, std::string> numbered_links(const std::string& folder,
+                                                   std::string_view suffix) {
+  std::map<std::int64_t, std::string> links;
+  std::error_code failed;
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const auto name = entry->path().filename().string();
+    std::int64_t number = -1;
+    std::from_chars(name.data(), name.data() + name.size(), number);
+    std::error_code no_link;
+    auto text = fs::read_symlink(entry->path(), no_link).string();
+    const bool is_one = number >= 0 && name == fmt::format("{}{}", number, suffix);
+    if (is_one && !no_link) links[number] = std::move(text);
+  }
+  if (failed && failed.value() != ENOENT) fail_io("read", folder, failed.value());
+  return links;
+}
+
+void commit_with_link(const std::string& link, const std::function<void()>& commit) {
+  try {
+    flush_folder(folder_of(link));
+    commit();
+  } catch (...) {
+    uninterrupted([&] { return unlink(link.c_str()); });
+    throw;
   }
 }
 

@@ -3,8 +3,12 @@
 // `Errc::io`. Local.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 
 namespace tailrace::store {
 
@@ -31,5 +35,13 @@ void make_folder(const std::string& folder);
 
 /// Makes the symbolic link `link`.
 void make_link(const std::string& text, const std::string& link);
-
+/// Removes it, if it is there.
+void remove_link(const std::string& link);
+/// The texts of the links in `folder` whose names are a number and `suffix`, by the number; none if
+/// there is no folder.
+std::map<std::int64_t, std::string> numbered_links(const std::string& folder,
+                                                   std::string_view suffix);
+/// Flushes the new `link` and calls `commit`, which gives its file the name that it leads to. If
+/// that throws, the link is removed.
+void commit_with_link(const std::string& link, const std::function<void()>& commit);
 }  // namespace tailrace::store

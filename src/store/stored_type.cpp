@@ -45,16 +45,12 @@ Hdf5Handle numbers_of(hid_t enumeration) {
 
 // HDF5 converts bit fields to each other only.
 Hdf5Handle native_bits(ItemType type) {
-  switch (item_bytes(type)) {
-    case 1:
-      return {H5Tcopy(H5T_NATIVE_B8), H5Tclose, "copy a type"};
-    case 2:
-      return {H5Tcopy(H5T_NATIVE_B16), H5Tclose, "copy a type"};
-    case 4:
-      return {H5Tcopy(H5T_NATIVE_B32), H5Tclose, "copy a type"};
-    default:
-      return {H5Tcopy(H5T_NATIVE_B64), H5Tclose, "copy a type"};
-  }
+  const auto bytes = item_bytes(type);
+  const auto bits = bytes == 1   ? H5T_NATIVE_B8
+                    : bytes == 2 ? H5T_NATIVE_B16
+                    : bytes == 4 ? H5T_NATIVE_B32
+                                 : H5T_NATIVE_B64;
+  return {H5Tcopy(bits), H5Tclose, "copy a type"};
 }
 
 }  // namespace

@@ -37,9 +37,7 @@ bool is_unreadable(const Error& error) {
 // Rank 0 opens; all ranks learn why it could not. False then.
 bool open_index(const Comm& comm, VerifiedFile& found, FileIndex& index) {
   try {
-    run_agreed(comm.raw(), [&] {
-      if (comm.rank() == 0) index = index_file(found.path);
-    });
+    index = agreed_index(comm, found.path);
   } catch (const Error& error) {
     const std::string text = error.what();
     const std::string rank = "rank 0: ";  // of no use to a reader, as only rank 0 opens
@@ -47,7 +45,6 @@ bool open_index(const Comm& comm, VerifiedFile& found, FileIndex& index) {
     found.unreadable = is_unreadable(error);
     return false;
   }
-  share_index(comm, index);
   return true;
 }
 

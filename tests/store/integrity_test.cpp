@@ -91,7 +91,7 @@ std::ptrdiff_t write_box_file(const std::string& path) {
   }
   const auto table = file.make("tailrace/boxes", H5T_STD_U64LE, {rows.size(), 12});
   H5Dwrite(table.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data());
-  store::write_string_attribute(table.id(), "variables", "u\n");
+  store::write_attributes(table.id(), {{"variables", std::string("u\n")}});
   H5Fflush(file.id(), H5F_SCOPE_LOCAL);
   return static_cast<std::ptrdiff_t>(H5Dget_offset(u.id()));
 }

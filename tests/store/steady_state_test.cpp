@@ -58,7 +58,7 @@ TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) 
 }
 
 // Variables that leave dims and memory open are filled in; the rest is as large as a user makes it.
-TEST_F(SteadyStateTest, CoordinatesAndAttributesThatDoNotChangeAreNotCopied) {
+TEST_F(SteadyStateTest, CoordinatesAndAttributesOfTheSameSizesTakeNoNewMemory) {
   constexpr std::ptrdiff_t many = 100'000;  // of 8 bytes
   const std::vector<double> values(many, 0.5);
   const std::vector<std::int64_t> whole(many, 7);

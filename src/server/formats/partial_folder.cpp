@@ -17,6 +17,7 @@
 #include "chooser/absolute_path.hpp"
 #include "core/agreed_error.hpp"
 #include "core/whole_file.hpp"
+#include "store/series_paths.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
@@ -57,8 +58,6 @@ std::vector<fs::directory_entry> entries_of_tree(const std::string& path) {
   if (error) fail_errno(error.value());
   return entries;
 }
-
-bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 bool exchange_names(const std::string& one, const std::string& other) {
   return uninterrupted([&] {
@@ -146,7 +145,7 @@ void PartialFolder::create(const std::string& keep) {
       if (made) break;
       remove_or_fail(partial());  // left by a killed run
     }
-    if (!is_there(target_) && is_there(replaced())) {
+    if (!store::leads_to_file(target_) && store::leads_to_file(replaced())) {
       rename_file(replaced(), target_);
       folder_access_ = Access::of(target_);
       file_access_ = Access::of(target_ + "/" + keep);
@@ -190,7 +189,7 @@ void PartialFolder::commit(bool sync) {
     flush_folder(partial());
   }
   auto old = partial();
-  if (!is_there(target_)) {
+  if (!store::leads_to_file(target_)) {
     rename_file(partial(), target_);
     old.clear();
   } else if (!exchange_names(partial(), target_)) {
@@ -220,7 +219,7 @@ std::string PartialFolder::discard(std::span<const std::string> names) noexcept 
   if (remove_tree(path) != 0) remove_names(path, names);
   lock_.release();
   left_folders().remove();
-  if (!is_there(path)) return "";
+  if (!store::leads_to_file(path)) return "";
   try {
     left_folders().add(path);
   } catch (const std::exception&) {  // no memory: it is told, and stays

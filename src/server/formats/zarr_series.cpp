@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/formats/zarr_series.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -19,7 +15,6 @@
 
 #include "core/agreed_error.hpp"
 #include "core/refuse_input.hpp"
-#include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/partial_folder.hpp"
@@ -142,19 +137,10 @@ std::optional<ZarrSeriesHead> head_of(const std::string& path) {
 std::map<std::int64_t, std::string> linked_stores(const std::string& path) {
   std::map<std::int64_t, std::string> stores;
   const auto folder = steps_folder(path);
-  std::error_code failed;
-  for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
-       entry.increment(failed)) {
-    const auto name = entry->path().filename().string();
-    std::int64_t number = -1;
-    const auto* last = name.data() + name.size();
-    if (std::from_chars(name.data(), last, number).ptr != last || number < 0) continue;
-    std::error_code no_link;
-    const auto text = std::filesystem::read_symlink(entry->path(), no_link).string();
-    if (no_link || !store::leads_to_file(entry->path().string() + "/" + metadata_name)) continue;
+  for (const auto& [number, text] : store::numbered_links(folder, "")) {
+    if (!store::leads_to_file(fmt::format("{}/{}/{}", folder, number, metadata_name))) continue;
     stores[number] = store::target_of(folder, text);
   }
-  if (failed && failed.value() != ENOENT) fail_io("read", folder, failed.value());
   return stores;
 }
 
@@ -202,9 +188,7 @@ struct Place {
 void set_link(const std::string& text, const std::string& link) {
   std::error_code failed;
   if (std::filesystem::read_symlink(link, failed).string() == text && !failed) return;
-  if (uninterrupted([&] { return unlink(link.c_str()); }) != 0 && errno != ENOENT) {
-    fail_io("remove", link, errno);
-  }
+  store::remove_link(link);
   store::make_link(text, link);
 }
 
@@ -229,9 +213,7 @@ ChunkGrid grid_of_numbers() {
 }
 
 ChunkCodec codec_of_numbers(ItemType type, bool checksums) {
-  Encoding plain;
-  plain.codec = "none";
-  return {plain, {type, 1, grid_of_numbers().chunk, checksums}};
+  return {{.codec = "none"}, {type, 1, grid_of_numbers().chunk, checksums}};
 }
 
 /// `values`: of the steps of chunk `chunk`.
@@ -444,10 +426,7 @@ store::BegunSeries begin_zarr_series(const std::string& path, const std::string&
   }
   write_series(path, head, stores);
   for (const auto& store : later) {
-    if (store == own) continue;
-    const auto failure = failure_of([&] { store::move_away(store, done.folder); });
-    if (failure) done.failed.push_back(store + ": " + failure->what());
-    if (!failure) done.moved.push_back(store);
+    if (store != own) done.move(store);
   }
   return done;
 }
@@ -486,13 +465,7 @@ void ZarrSeries::publish(const std::string& path, const StepFile& file,
   } else {
     const auto link = fmt::format("{}/{}", folder, stores_.size());
     set_link(text, link);
-    try {
-      flush_folder(folder);
-      commit();
-    } catch (...) {
-      uninterrupted([&] { return unlink(link.c_str()); });
-      throw;
-    }
+    store::commit_with_link(link, commit);
     stores_.push_back(std::move(store));
   }
   try {
