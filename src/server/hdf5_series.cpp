@@ -14,7 +14,6 @@
 
 #include "core/say.hpp"
 #include "server/packet.hpp"
-#include "server/put_file.hpp"
 #include "store/series_index.hpp"
 #include "store/series_merge.hpp"
 #include "tailrace/more/agreed_error.hpp"

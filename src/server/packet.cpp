@@ -75,6 +75,21 @@ Step bare_step(const OutputOptions& options, const std::string& path, std::int64
   return step;
 }
 
+FileContents contents_of(const Step& step, std::vector<Layout>& layouts) {
+  FileContents contents{step.coordinates, {},          step.attributes,
+                        step.step,        step.scales, step.group_attributes};
+  for (const auto& field : step.fields) {
+    const auto dims = static_cast<std::size_t>(field.num_dims());
+    layouts.push_back(from_boxes(std::span(field.extents.data(), dims), {{}}));
+  }
+  for (std::size_t f = 0; f < step.fields.size(); ++f) {
+    const auto& field = step.fields[f];
+    contents.variables.push_back(
+        {field.name, field.type, field.dims, &layouts[f], {}, nullptr, field.attributes});
+  }
+  return contents;
+}
+
 std::vector<std::byte> to_bytes(const std::string& stream, const OutputOptions& options,
                                 const std::string& path, std::int64_t number,
                                 const FileContents& contents, bool lowered) {

@@ -82,6 +82,9 @@ struct Description {
 Step bare_step(const OutputOptions& options, const std::string& path, std::int64_t number,
                const FileContents& contents);
 
+/// The other way round: the arrays of `step` as contents without data; `layouts` must live as long.
+/// Local.
+FileContents contents_of(const Step& step, std::vector<Layout>& layouts);
 /// Plain bytes and back. Local.
 std::vector<std::byte> to_bytes(const std::string& stream, const OutputOptions& options,
                                 const std::string& path, std::int64_t number,

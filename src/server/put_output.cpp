@@ -82,15 +82,14 @@ PutOutput::PutOutput(std::string its_name, OutputOptions options, Meeting& meeti
                      const Comm& comm, Setting setting)
     : State(std::move(its_name), std::move(options), meeting, comm),
       setting_(std::move(setting)),
-      plans_(comm, options_),
       staging_(comm, num_slots(options_.when_full == WhenFull::lower),
                options_.method == "auto" || options_.method == "push"),
+      plans_(comm, options_, staging_.shared()),
       slots_(static_cast<std::size_t>(num_slots(options_.when_full == WhenFull::lower))),
       spill_(options_.spill_folder),
       loop_({setting_.functions, setting_.threads, trace_, setting_.in_background}) {
   require_all(comm.raw(), options_.method != "push" || staging_.shared(),
               "output: method \"push\" needs all ranks on one node");
-  plans_.set_shared_memory(staging_.shared());
 }
 
 // Its threads wait for those of other ranks.
@@ -295,30 +294,31 @@ void PutOutput::hand_over(const std::string& path, const FileContents& contents,
 
 /// Rank 0 makes the file and lays it out; all learn where the data goes. False, alike on all, if it
 /// failed and more is to be tried.
-bool PutOutput::lay_out(PutFile& file, const FileContents& contents) {
-  auto& numbers = layout_.numbers;
+bool PutOutput::lay_out(PutFile& file, const std::string& whole_path,
+                        const FileContents& contents) {
+  FilePlaces places;
   std::optional<Error> failure;
-  const auto size = contents.variables.size() + PutLayout::first_variable;
-  layout_.target.clear();
-  numbers.assign(size, 0);
-  if (comm_.rank() == 0) {
-    failure = failure_of([&] { file.lay_out_as(contents, layout_); });
-    if (failure) {
-      file.discard();
-      numbers.assign(size, 0);
-      numbers[PutLayout::status] = 1;
-    }
-  }
+  if (comm_.rank() == 0) failure = failure_of([&] { places = file.lay_out_as(contents); });
+  if (failure) file.discard();
+  // All know the size of this message; if the path leads elsewhere, another one says where.
+  std::vector<std::ptrdiff_t> numbers{failure ? 1 : 0,         places.target != whole_path ? 1 : 0,
+                                      places.generation,       places.table_offset,
+                                      places.box_table_offset, places.total_bytes};
+  const auto first_variable = std::ssize(numbers);
+  numbers.insert(numbers.end(), places.data_offsets.begin(), places.data_offsets.end());
+  numbers.resize(static_cast<std::size_t>(first_variable) + contents.variables.size());
   check_mpi(MPI_Bcast(numbers.data(), to_int(std::ssize(numbers)), MPI_AINT, 0, comm_.raw()));
-  if (numbers[PutLayout::status] != 0) {
+  if (numbers[0] != 0) {
     if (!throws_at_once()) return false;
     ++statistics_.failed;
     agree(comm_.raw(), failure ? &*failure : nullptr);
   }
-  if (numbers[PutLayout::linked] != 0) {
-    layout_.target = broadcast_text(comm_.raw(), layout_.target);
-  }
-  file.place(layout_);
+  file.place({numbers[1] != 0 ? broadcast_text(comm_.raw(), places.target) : whole_path,
+              static_cast<int>(numbers[2]),
+              numbers[3],
+              numbers[4],
+              numbers[5],
+              {numbers.begin() + first_variable, numbers.end()}});
   return true;
 }
 
@@ -380,7 +380,7 @@ void PutOutput::put(const std::string& path, const FileContents& given, std::int
   if (options_.variables && plain) {
     if (comm_.rank() == 0) plans_.show(whole_path, route->plan_number());
     file = std::make_unique<PutFile>(setting, path, contents.step);
-    if (!lay_out(*file, contents)) file.reset();
+    if (!lay_out(*file, whole_path, contents)) file.reset();
   }
   if (!from_devices) {
     const Span span(trace_, Activity::transfer, "stage output");

@@ -94,7 +94,7 @@ class PutOutput final : public Output::State {
   void tell_holes(const FileContents& contents);
   void put(const std::string& path, const FileContents& given, std::int64_t number, bool lowered,
            const std::shared_ptr<store::Route>& route);
-  bool lay_out(PutFile& file, const FileContents& contents);
+  bool lay_out(PutFile& file, const std::string& whole_path, const FileContents& contents);
   Step step_in_slot(const std::string& path, const FileContents& contents, std::int64_t number,
                     const store::Route& route, int place) const;
   void start_job(Slot& slot, Writers& writers, const PutFile::Setting& setting, bool plain,
@@ -102,8 +102,8 @@ class PutOutput final : public Output::State {
   void bring_back();
 
   Setting setting_;
-  store::WritePlans plans_;
   store::Staging staging_;
+  store::WritePlans plans_;
   std::map<std::vector<int>, Writers> writers_;
   std::vector<std::shared_ptr<store::Route>> routes_;
   std::vector<bool> fit_;  ///< routes that fit the step at hand on all ranks
@@ -114,7 +114,6 @@ class PutOutput final : public Output::State {
   std::int64_t all_ended_to_ = 0;   ///< steps before this one have ended, as all ranks know
   std::ptrdiff_t given_bytes_ = 0;  ///< by this rank, of the step at hand
   std::vector<Slot> slots_;
-  PutLayout layout_;
   std::set<std::string> told_holes_;  // names of variables
   Spill spill_;
   std::deque<Spilled> spilled_;

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "store/attribute_values.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/more/attributes.hpp"
 #include "tailrace/more/item_type.hpp"
@@ -32,6 +34,13 @@ struct Field {
   std::vector<FieldPart> parts;
 
   int num_dims() const { return static_cast<int>(dims.size()); }
+  std::vector<Box> boxes() const {
+    std::vector<Box> all;
+    for (const auto& part : parts) all.push_back(part.box);
+    return all;
+  }
+  std::optional<store::ItemBytes> fill() const { return store::fill_item(name, attributes, type); }
+  store::ItemBytes fill_or_zeros() const { return fill().value_or(store::ItemBytes{}); }
 };
 
 /// What belongs to one step of a stream, or was made of it; becomes one file. Everything but the

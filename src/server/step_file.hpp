@@ -81,6 +81,8 @@ void check_compression(const OutputOptions& options, const std::string& path,
 bool makes_chunks(const OutputOptions& options, const std::string& path,
                   const FileContents& contents);
 bool makes_chunks(const OutputOptions& options, const Step& step);
+/// Whether `step` or one of its fields says how it is compressed. Local.
+bool is_compressed(const Step& step);
 /// The memory, besides that of the items, in which `threads` threads compress `items_bytes` of a
 /// step: chunks take as many bytes as their items if they do not become smaller, and each thread
 /// has some at work. `share`: the part of the buffers of these threads that counts here, 1 / share.

@@ -29,58 +29,59 @@ void FileTask::run(const char* what, Action&& action) {
   try {
     action();
   } catch (const Error& error) {
-    throw about(fmt::format("cannot write {} (step {})", whole_path_, step_), error);
+    throw about(fmt::format("cannot write {} (step {})", path_, step_), error);
   }
-  ended_s_ = now_s();
-  seconds_ += ended_s_ - start_s;
+  seconds_ += now_s() - start_s;
 }
 
 void FileTask::name(const std::string& path, std::int64_t step) {
-  path_.assign(path);
-  whole_path_ = absolute_path(path);
-  set_target(whole_path_);
+  path_ = absolute_path(path);
+  set_target(path_);
   step_ = step;
-  generation_ = -1;
+  places_.generation = -1;
   seconds_ = 0;
-  ended_s_ = 0;
   bytes_ = 0;
   statistics_ = {};
 }
 
 void FileTask::set_target(const std::string& target) {
-  target_ = target;
+  places_.target = target;
   partial_ = name_beside(target, ".partial");
 }
 
 void FileTask::create(const file::Settings& settings, bool pieces) {
   run("create file", [&] {
-    set_target(followed_links(target_));
-    replaced_ = access_of_replaced_file(target_);
+    set_target(followed_links(target()));
+    replaced_ = access_of_replaced_file(target());
     held_.create(partial_, settings, replaced_);
-    if (pieces) generation_ = prepare_pieces(target_, replaced_);
+    if (pieces) places_.generation = prepare_pieces(target(), replaced_);
   });
   seconds_ = 0;  // the simulation sees it: part of laying the file out
 }
 
-void FileTask::set(Setting setting) {
+FilePlaces FileTask::places() const {
+  return {target(),           generation(),       image_.table_offset, image_.box_table_offset,
+          image_.total_bytes, image_.data_offsets};
+}
+
+void FileTask::set(FilePlaces places, Setting setting) {
+  places_ = std::move(places);
+  set_target(places_.target);
   staging_ = setting.staging;
   source_ = setting.bytes;
   part_ = std::move(setting.part);
   piece_image_ = std::move(setting.piece_image);
-  generation_ = setting.generation;
   rank_ = setting.rank;
   settings_ = setting.settings;
   trace_ = setting.trace;
   if (piece_image_) {
-    piece_ = piece_path(target_, generation_, rank_);
+    piece_ = piece_path(target(), generation(), rank_);
     data_offsets_ = piece_image_->data_offsets;
     table_offset_ = piece_image_->table_offset;
   } else {
-    data_offsets_.assign(setting.data_offsets.begin(), setting.data_offsets.end());
-    table_offset_ = setting.table_offset;
+    data_offsets_ = places_.data_offsets;
+    table_offset_ = places_.table_offset;
   }
-  box_table_offset_ = setting.box_table_offset;
-  total_bytes_ = setting.total_bytes;
   rows_.clear();
   keep_rows_ = setting.keep_rows;
 }
@@ -157,7 +158,7 @@ void FileTask::write_box(file::BackEnd& file, const BoxRun& run) {
   const auto in_file = dataset.items();
   const std::byte* data = source_ != nullptr ? source_->of(run) : staging_ + run.staging_bytes;
   box_rows_.clear();
-  if (box_table_offset_ >= 0) {
+  if (places_.box_table_offset >= 0) {
     const auto* from = data;
     for (const auto& box : run.checksums) {
       const auto count = static_cast<std::size_t>(box.num_items() * item);
@@ -180,11 +181,11 @@ void FileTask::write_box(file::BackEnd& file, const BoxRun& run) {
   if (box_rows_.empty()) return;
   const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(BoxRow));
   write_at(file, box_rows_.data(), std::ssize(box_rows_) * row_bytes,
-           box_table_offset_ + run.first_row * row_bytes);
+           places_.box_table_offset + run.first_row * row_bytes);
 }
 
 void FileTask::write_master() {
-  fill(partial_, [&](auto& file) { write_image(file, image_, total_bytes_); });
+  fill(partial_, [&](auto& file) { write_image(file, image_, places_.total_bytes); });
 }
 
 void FileTask::write_data() {
@@ -192,7 +193,7 @@ void FileTask::write_data() {
     if (piece_image_) {
       write_image(file, *piece_image_, piece_image_->total_bytes);
     } else if (is_metadata_rank()) {
-      write_image(file, image_, total_bytes_);
+      write_image(file, image_, places_.total_bytes);
     }
     for (const auto& run : part_->runs) write_run(file, run);
     for (const auto& run : part_->boxes) write_box(file, run);
@@ -200,7 +201,7 @@ void FileTask::write_data() {
 }
 
 void FileTask::write() {
-  const bool has_pieces = generation_ >= 0;
+  const bool has_pieces = generation() >= 0;
   if (!is_metadata_rank() && part_->empty()) return;
   run("write file", [&] {
     if (is_metadata_rank() && has_pieces) write_master();
@@ -217,22 +218,22 @@ void FileTask::commit(std::vector<ChecksumRow> kept_rows) {
       const auto bytes = static_cast<std::ptrdiff_t>(kept_rows.size() * sizeof(ChecksumRow));
       fill(partial_, [&](auto& file) { write_at(file, kept_rows.data(), bytes, table_offset_); });
     }
-    if (generation_ >= 0) give_access(target_, generation_, replaced_);
-    if (generation_ >= 0 && settings_.sync) flush_pieces(target_);
+    if (generation() >= 0) give_access(target(), generation(), replaced_);
+    if (generation() >= 0 && settings_.sync) flush_pieces(target());
     // Listed while the partial file is still held: another run may begin once it is renamed.
-    const auto old_pieces = other_pieces(target_, generation_);
+    const auto old_pieces = other_pieces(target(), generation());
     if (replaced_.lacks(0600)) replaced_.apply(held_.descriptor());  // it has been written
     held_.share(partial_);
-    rename_file(partial_, target_);
+    rename_file(partial_, target());
     held_.release();
-    if (settings_.sync) flush_folder(folder_of(target_));
-    remove_pieces(target_, old_pieces);
+    if (settings_.sync) flush_folder(folder_of(target()));
+    remove_pieces(target(), old_pieces);
   });
 }
 
 void FileTask::discard() noexcept {
   if (!held_.held()) return;
-  if (generation_ >= 0) remove_pieces(target_, generation_);
+  if (generation() >= 0) remove_pieces(target(), generation());
   uninterrupted([&] { return unlink(partial_.c_str()); });
   held_.release();
 }

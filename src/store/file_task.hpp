@@ -29,6 +29,21 @@ class PartBytes {
   virtual const std::byte* of(const BoxRun& run) = 0;
 };
 
+/// Where a file and what is in it lie, as the metadata rank has laid it out.
+struct FilePlaces {
+  std::string target;                    ///< where the path leads
+  int generation = -1;                   ///< of the pieces; -1: the file has none
+  std::ptrdiff_t table_offset = -1;      ///< of the checksums; -1: there are none
+  std::ptrdiff_t box_table_offset = -1;  ///< the same of the checksums of boxes
+  std::ptrdiff_t total_bytes = 0;
+  std::vector<std::ptrdiff_t> data_offsets;  ///< of each variable
+};
+template <class Bytes>
+void travel(Bytes& bytes, FilePlaces& places) {
+  bytes(places.target, places.generation, places.table_offset, places.box_table_offset,
+        places.total_bytes, places.data_offsets);
+}
+
 /// One writer's part of one file, by a back end that opens alone: no MPI, no HDF5, so any thread
 /// may run it. Every failure is an `Error(Errc::io)` with errno, path and step.
 class FileTask {
@@ -39,13 +54,8 @@ class FileTask {
     const std::byte* staging = nullptr;
     PartBytes* bytes = nullptr;  ///< used instead of `staging`, if set; not owned
     std::shared_ptr<const WriterPart> part;
-    std::span<const std::ptrdiff_t> data_offsets;  ///< of each variable
-    std::ptrdiff_t table_offset = -1;              ///< -1: no checksums
-    std::ptrdiff_t box_table_offset = -1;          ///< -1: no checksums of boxes
-    std::ptrdiff_t total_bytes = 0;
     /// If set, the data goes to this rank's own file, laid out so.
     std::shared_ptr<const FileImage> piece_image = nullptr;
-    int generation = -1;  ///< of the pieces; -1: the file has none
     /// The rows of its checksum table are handed over (`kept_rows`), for the metadata rank to write
     /// all of them; else each writes its own.
     bool keep_rows = false;
@@ -58,20 +68,16 @@ class FileTask {
   /// Makes the partial file, which no other run may hold, and with `pieces` a place for them, where
   /// `path` leads if it is a symbolic link. Metadata rank only.
   void create(const file::Settings& settings, bool pieces);
-  /// The absolute path; and where it leads, which `create` finds out and tells the other ranks if
-  /// it is a symbolic link. Local.
-  const std::string& whole_path() const { return whole_path_; }
-  const std::string& target() const { return target_; }
-  bool leads_elsewhere() const { return target_ != whole_path_; }
-  void set_target(const std::string& target);
-  void set(Setting setting);
+  /// Where the path leads, as `create` has found out. Local.
+  const std::string& target() const { return places_.target; }
+  /// Where all lies, once it is created and its image is made; the other ranks are told. Metadata
+  /// rank only.
+  FilePlaces places() const;
+  void set(FilePlaces places, Setting setting);
   /// This rank writes the metadata, renames and removes.
   bool is_metadata_rank() const { return rank_ == 0; }
   FileImage& image() { return image_; }
-  /// As it was given.
-  const std::string& path() const { return path_; }
-  std::int64_t step() const { return step_; }
-  int generation() const { return generation_; }
+  int generation() const { return places_.generation; }
 
   /// Writes this rank's part to `path.partial` or its piece, with checksums, and flushes it.
   void write();
@@ -83,17 +89,17 @@ class FileTask {
   /// Removes what there is of the file. Metadata rank only.
   void discard() noexcept;
 
-  /// Bytes of the variables written, system calls that wrote, files opened, seconds spent in
-  /// `write` and `commit`, and when the last of them ended (0: this rank had nothing to do).
+  /// Bytes of the variables written, system calls that wrote, files opened, and seconds spent in
+  /// `write` and `commit`.
   std::ptrdiff_t bytes() const { return bytes_; }
   std::int64_t writes() const { return statistics_.writes; }
   std::int64_t opens() const { return statistics_.opens; }
   double seconds() const { return seconds_; }
-  double ended_s() const { return ended_s_; }
 
  private:
   template <class Action>
   void run(const char* what, Action&& action);
+  void set_target(const std::string& target);
   void write_master();
   void write_data();
   template <class Action>
@@ -104,7 +110,8 @@ class FileTask {
   void write_run(file::BackEnd& file, const Run& run);
   void write_box(file::BackEnd& file, const BoxRun& run);
 
-  std::string path_, whole_path_, target_, partial_, piece_;
+  std::string path_, partial_, piece_;
+  FilePlaces places_;
   Access replaced_;  // of what stands there; known to the metadata rank
   std::int64_t step_ = 0;
   PartialFile held_;
@@ -112,19 +119,18 @@ class FileTask {
   PartBytes* source_ = nullptr;
   std::shared_ptr<const WriterPart> part_;
   std::shared_ptr<const FileImage> piece_image_;
-  std::vector<std::ptrdiff_t> data_offsets_;
+  std::span<const std::ptrdiff_t> data_offsets_;  // of the file that the data goes to
   std::vector<ChecksumRow> rows_;
   std::vector<BoxRow> box_rows_;
   bool keep_rows_ = false;
   FileImage image_;
-  std::ptrdiff_t table_offset_ = -1, box_table_offset_ = -1, total_bytes_ = 0, bytes_ = 0;
-  int generation_ = -1;
+  std::ptrdiff_t table_offset_ = -1, bytes_ = 0;  // the table of that file, too
   int rank_ = 0;
   file::Settings settings_;
   FileStatistics statistics_;
   std::vector<file::Segment> segments_;  // of the write to come
   Trace* trace_ = nullptr;
-  double seconds_ = 0, ended_s_ = 0;
+  double seconds_ = 0;
 };
 
 }  // namespace tailrace::store

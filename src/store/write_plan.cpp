@@ -173,8 +173,8 @@ Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdi
                       0);
 }
 
-WritePlans::WritePlans(const Comm& comm, const OutputOptions& options)
-    : comm_(comm), options_(options), nodes_(comm) {
+WritePlans::WritePlans(const Comm& comm, const OutputOptions& options, bool shared_memory)
+    : comm_(comm), options_(options), nodes_(comm), shared_memory_(shared_memory) {
   check_options(comm, options);
 }
 

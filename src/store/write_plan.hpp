@@ -59,10 +59,8 @@ std::vector<Box> merge_boxes(std::vector<Box> boxes);
 class WritePlans {
  public:
   /// Throws on all ranks `Errc::invalid_input` for options out of range. Collective, blocking.
-  WritePlans(const Comm& comm, const OutputOptions& options);
   /// `shared_memory`: the ranks can put data into each other's staging buffers.
-  void set_shared_memory(bool shared_memory) { shared_memory_ = shared_memory; }
-
+  WritePlans(const Comm& comm, const OutputOptions& options, bool shared_memory);
   /// The number of the plan for `path`, or -1 if it must be made. `rows`: one by which writers have
   /// whole indices of the slowest axis, unless its strategy gives them what groups of ranks hold.
   /// Local; rank 0's answer counts.
@@ -91,7 +89,7 @@ class WritePlans {
   const Comm& comm_;
   const OutputOptions& options_;
   NodeMap nodes_;
-  bool shared_memory_ = false;
+  bool shared_memory_;
   std::deque<Entry> entries_;
   std::int64_t first_number_ = 0;
 };

@@ -62,20 +62,22 @@ void check_compression(const OutputOptions& options, const std::string& path,
   }
 }
 
+static bool is_set(const std::string& compress) { return !parse_compress(compress).empty(); }
+
 bool makes_chunks(const OutputOptions& options, const std::string& path,
                   const FileContents& contents) {
-  const auto is_set = [](const std::string& text) { return !parse_compress(text).empty(); };
   return find_format(options.format, path).make == make_hdf5 &&
          (is_set(options.compress) ||
           std::ranges::any_of(contents.variables, is_set, &Variable::compress));
 }
 
 bool makes_chunks(const OutputOptions& options, const Step& step) {
-  const auto is_set = [](const std::string& text) { return !parse_compress(text).empty(); };
-  return find_format(options.format, step.path).make == make_hdf5 &&
-         (!step.encoding.empty() || std::ranges::any_of(step.fields, is_set, &Field::compress));
+  return find_format(options.format, step.path).make == make_hdf5 && is_compressed(step);
 }
 
+bool is_compressed(const Step& step) {
+  return !step.encoding.empty() || std::ranges::any_of(step.fields, is_set, &Field::compress);
+}
 std::ptrdiff_t packing_bytes(std::ptrdiff_t items_bytes, int threads, int share) {
   // A chunk at work is there twice: its items one after another, and what they become.
   const auto buffers = 2 * chunks_at_once(threads) * Encoding().chunk_bytes / share;

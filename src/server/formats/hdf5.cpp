@@ -9,12 +9,10 @@
 #include "layout/holes.hpp"
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
-#include "server/formats/hdf5_settings.hpp"
+#include "server/formats/task_file.hpp"
 #include "server/packet.hpp"
-#include "server/put_file.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
-#include "store/file_task.hpp"
 #include "store/write_plan.hpp"
 
 namespace tailrace::server {
@@ -89,16 +87,12 @@ void travel(Bytes& bytes, FileNeeds& needs) {
   bytes(needs.fields, needs.boxes);
 }
 
-ItemBytes fill_of(const Field& field) {
-  return fill_item(field.name, field.attributes, field.type).value_or(ItemBytes{});
-}
-
 /// The bytes of runs, gathered from the parts that they lie in; the fill value between them.
 class FieldParts : public PartBytes {
  public:
   explicit FieldParts(const std::vector<Field>& fields)
       : fields_(fields), holes_(fields.size(), false) {
-    for (const auto& field : fields) fills_.push_back(fill_of(field));
+    for (const auto& field : fields) fills_.push_back(field.fill_or_zeros());
   }
   /// The parts of this field do not fill its runs.
   void set_holes(std::size_t field) { holes_[field] = true; }
@@ -161,63 +155,43 @@ class FieldParts : public PartBytes {
 
 /// What the leader tells.
 struct FilePlan {
-  std::string target;  ///< where the path leads
-  std::ptrdiff_t table_offset = 0, box_table_offset = 0, total_bytes = 0;
-  std::vector<std::ptrdiff_t> data_offsets;  ///< of each field
-  std::vector<Pieces> pieces;                ///< of each field
-  std::vector<std::ptrdiff_t> rows;          ///< first one of each server in the two tables
+  FilePlaces places;
+  std::vector<Pieces> pieces;        ///< of each field
+  std::vector<std::ptrdiff_t> rows;  ///< first one of each server in the two tables
   std::vector<std::ptrdiff_t> box_rows;
   std::vector<std::vector<Box>> holes;  ///< of each bare field with a fill value
 };
 
 template <class Bytes>
 void travel(Bytes& bytes, FilePlan& plan) {
-  bytes(plan.target, plan.table_offset, plan.box_table_offset, plan.total_bytes, plan.data_offsets,
-        plan.pieces, plan.rows, plan.box_rows, plan.holes);
+  bytes(plan.places, plan.pieces, plan.rows, plan.box_rows, plan.holes);
 }
 
-class Hdf5File : public StepFile {
+class Hdf5File : public ServedFile {
  public:
   Hdf5File(Step step, const FileSettings& settings, int server, int num_servers)
-      : step_(std::move(step)),
-        output_(settings.output),
-        server_(static_cast<std::size_t>(server)),
-        parts_(step_.fields) {
+      : ServedFile(std::move(step), settings, server, num_servers), parts_(step_.fields) {
     for (const auto& field : step_.fields) {
       shapes_.push_back(shape_of(field, stripe_of_shares(output_), server, num_servers));
     }
-    hints_ = hints_of_servers(step_.path, settings, num_servers);
   }
 
   Message needs() override;
   Message lay_out(std::span<const Message> needs_of_servers) override;
   void place(const Message& layout) override;
-  void write() override { task_.write(); }
-  void commit(std::span<const Message>) override { task_.commit(); }
-  std::string discard() noexcept override {
-    if (server_ == 0) task_.discard();
-    return "";
-  }
-  std::int64_t bytes() const override { return task_.bytes(); }
-  double seconds() const override { return task_.seconds(); }
 
  private:
   std::shared_ptr<const WriterPart> make_part(const FilePlan& plan);
 
-  Step step_;
-  OutputOptions output_;
-  std::size_t server_;
-  ServerHints hints_;
   std::vector<FieldShape> shapes_;
   FieldParts parts_;
-  FileTask task_;
 };
 
 Message Hdf5File::needs() {
   FileNeeds all;
   for (const auto& field : step_.fields) {
     auto& boxes = all.boxes.emplace_back();
-    if (fill_of(field) == ItemBytes{}) continue;
+    if (field.fill_or_zeros() == ItemBytes{}) continue;
     for (const auto& part : field.parts) {
       if (!part.box.empty()) boxes.push_back(part.box);
     }
@@ -246,7 +220,7 @@ Pieces pieces_of(const FieldShape& shape, std::size_t field,
 
 // What no server has of a field, in boxes of about a piece; nothing if zeros are right there.
 std::vector<Box> holes_of(const Field& field, std::vector<Box> boxes) {
-  if (fill_of(field) == ItemBytes{}) return {};
+  if (field.fill_or_zeros() == ItemBytes{}) return {};
   const auto dims = static_cast<std::size_t>(field.num_dims());
   const auto held = from_boxes(std::span(field.extents.data(), dims), {std::move(boxes)});
   std::vector<Box> holes;
@@ -286,21 +260,10 @@ Message Hdf5File::lay_out(std::span<const Message> needs_of_servers) {
   }
   const bool bare = std::ranges::find(plan.pieces, Pieces::bare) != plan.pieces.end();
   const bool checksums = output_.checksums && !bare;
-  std::vector<Layout> layouts;
-  const auto contents = contents_of(step_, layouts);
-  ImageSetting setting{
-      .alignment = hints_.stripe_bytes, .stripe_bytes = hints_.stripe_bytes, .path = step_.path};
+  ImageSetting setting{.alignment = stripe_bytes_, .stripe_bytes = stripe_bytes_};
   if (checksums) setting.table_rows = rows;
   if (checksums && box_rows > 0) setting.box_rows = box_rows;
-  task_.name(step_.path, step_.step);
-  task_.create(hints_.settings, false);
-  build_image(contents, setting, task_.image());
-  const auto& image = task_.image();
-  plan.target = task_.target();
-  plan.table_offset = image.table_offset;
-  plan.box_table_offset = image.box_table_offset;
-  plan.total_bytes = image.total_bytes;
-  plan.data_offsets = image.data_offsets;
+  plan.places = lay_out_as(std::move(setting));
   return bytes_from(plan);
 }
 
@@ -335,41 +298,49 @@ std::shared_ptr<const WriterPart> Hdf5File::make_part(const FilePlan& plan) {
 }
 
 void Hdf5File::place(const Message& layout) {
-  const auto plan = value_from<FilePlan>(layout);
-  if (server_ != 0) task_.name(step_.path, step_.step);
-  task_.set_target(plan.target);
-  task_.set({.bytes = &parts_,
-             .part = make_part(plan),
-             .data_offsets = plan.data_offsets,
-             .table_offset = plan.table_offset,
-             .box_table_offset = plan.box_table_offset,
-             .total_bytes = plan.total_bytes,
-             .rank = static_cast<int>(server_),
-             .settings = hints_.settings,
-             .trace = output_.trace});
+  auto plan = value_from<FilePlan>(layout);
+  auto part = make_part(plan);
+  set(std::move(plan.places), parts_, std::move(part));
 }
 
 }  // namespace
 
-ServerHints hints_of_servers(const std::string& path, const FileSettings& settings,
-                             int num_servers) {
-  ServerHints chosen{file::resolve_alone(path, settings.output.hints)};
-  choose_back_end(chosen.settings);
-  chosen.stripe_bytes = choose_stripe(chosen.settings, settings.output.stripe_bytes);
-  if (!settings.say) return chosen;
-  chosen.settings.choose("strategy", "servers", "each writes what it has");
-  chosen.settings.choose("cb_nodes", std::to_string(num_servers), "the servers");
-  file::show(path, chosen.settings);
-  return chosen;
+ServedFile::ServedFile(Step step, const FileSettings& settings, int server, int num_servers)
+    : TaskFile(step.path, step.step),
+      step_(std::move(step)),
+      output_(settings.output),
+      server_(static_cast<std::size_t>(server)),
+      settings_(file::resolve_alone(step_.path, output_.hints)) {
+  choose_back_end(settings_);
+  stripe_bytes_ = choose_stripe(settings_, output_.stripe_bytes);
+  if (!settings.say) return;
+  settings_.choose("strategy", "servers", "each writes what it has");
+  settings_.choose("cb_nodes", std::to_string(num_servers), "the servers");
+  file::show(step_.path, settings_);
+}
+
+FilePlaces ServedFile::lay_out_as(ImageSetting setting) {
+  std::vector<Layout> layouts;
+  const auto contents = contents_of(step_, layouts);
+  setting.path = step_.path;
+  task_.create(settings_, false);
+  build_image(contents, setting, task_.image());
+  return task_.places();
+}
+
+void ServedFile::set(FilePlaces places, PartBytes& bytes, std::shared_ptr<const WriterPart> part) {
+  task_.set(std::move(places), {.bytes = &bytes,
+                                .part = std::move(part),
+                                .rank = static_cast<int>(server_),
+                                .settings = settings_,
+                                .trace = output_.trace});
 }
 
 std::unique_ptr<StepFile> make_hdf5(Step step, const FileSettings& settings, int server,
                                     int num_servers) {
-  const bool compressed =
-      !step.encoding.empty() || std::ranges::any_of(step.fields, [](const Field& field) {
-        return !field.compress.empty() && field.compress != "none";
-      });
-  if (compressed) return make_chunked_hdf5(std::move(step), settings, server, num_servers);
+  if (is_compressed(step)) {
+    return make_chunked_hdf5(std::move(step), settings, server, num_servers);
+  }
   return std::make_unique<Hdf5File>(std::move(step), settings, server, num_servers);
 }
 

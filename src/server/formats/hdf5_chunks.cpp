@@ -12,13 +12,11 @@
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/chunk_grid.hpp"
 #include "server/formats/chunk_parts.hpp"
-#include "server/formats/hdf5_settings.hpp"
 #include "server/formats/shard_writer.hpp"
-#include "server/put_file.hpp"
+#include "server/formats/task_file.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
 #include "store/chunk_filters.hpp"
-#include "store/file_task.hpp"
 #include "tailrace/trace.hpp"
 
 #include <xxhash.h>
@@ -29,17 +27,6 @@ namespace {
 using namespace store;
 
 constexpr std::size_t block_bytes = 8 << 20;
-
-/// What the leader says of a field in the first round.
-struct FieldGrid {
-  ChunkGrid grid;
-  std::vector<std::int64_t> shared;  ///< chunks of several servers
-};
-
-template <class Bytes>
-void travel(Bytes& bytes, FieldGrid& field) {
-  bytes(field.grid, field.shared);
-}
 
 /// What a server says of a chunk that it has compressed.
 struct PackedChunk {
@@ -61,8 +48,7 @@ void travel(Bytes& bytes, PackedFields& fields) {
 
 /// What the leader says in the second round.
 struct ChunkedPlan {
-  std::string target;  ///< where the path leads
-  std::ptrdiff_t box_table_offset = -1, total_bytes = 0;
+  FilePlaces places;
   std::vector<std::vector<std::ptrdiff_t>> offsets;  ///< of each field, of all servers' chunks
   /// Of each field and server, its first one among them; and its first row of the table of boxes.
   std::vector<std::vector<std::ptrdiff_t>> first_chunk;
@@ -71,8 +57,7 @@ struct ChunkedPlan {
 
 template <class Bytes>
 void travel(Bytes& bytes, ChunkedPlan& plan) {
-  bytes(plan.target, plan.box_table_offset, plan.total_bytes, plan.offsets, plan.first_chunk,
-        plan.first_row);
+  bytes(plan.places, plan.offsets, plan.first_chunk, plan.first_row);
 }
 
 /// Memory to encode a chunk in, used again from chunk to chunk.
@@ -94,22 +79,16 @@ Encoding encoding_of(const Step& step, const Field& field) {
   } else if (!step.encoding.empty()) {
     return parse_encoding(step.encoding);
   }
-  Encoding plain;
-  plain.codec = "none";
-  plain.level = 0;
-  return plain;
+  return {.codec = "none", .level = 0};
 }
 
-class ChunkedFile : public StepFile, private PartBytes {
+class ChunkedFile : public ServedFile, private PartBytes {
  public:
   ChunkedFile(Step step, const FileSettings& settings, int server, int num_servers)
-      : step_(std::move(step)),
-        output_(settings.output),
-        threads_(std::max(settings.threads, 1)),
-        server_(static_cast<std::size_t>(server)),
-        settings_(hints_of_servers(step_.path, settings, num_servers).settings) {
+      : ServedFile(std::move(step), settings, server, num_servers),
+        threads_(std::max(settings.threads, 1)) {
+    drop_empty_parts(step_.fields);
     for (auto& field : step_.fields) {
-      std::erase_if(field.parts, [](const FieldPart& part) { return part.box.empty(); });
       encodings_.push_back(encoding_of(step_, field));
       const auto& encoding = encodings_.back();
       require_codec_of_hdf5(encoding, step_.path);
@@ -121,18 +100,11 @@ class ChunkedFile : public StepFile, private PartBytes {
   }
 
   int rounds() const override { return 2; }
-  Message needs() override { return round_ == 0 ? boxes() : pack(); }
+  Message needs() override { return round_ == 0 ? boxes_of(step_.fields) : pack(); }
   Message lay_out(std::span<const Message> needs_of_servers) override {
     return round_ == 0 ? choose_grids(needs_of_servers) : place_chunks(needs_of_servers);
   }
   void place(const Message& layout) override;
-  void write() override { task_.write(); }
-  void commit(std::span<const Message>) override { task_.commit(); }
-  std::string discard() noexcept override {
-    if (server_ == 0) task_.discard();
-    return "";
-  }
-  std::int64_t bytes() const override { return task_.bytes(); }
   double seconds() const override { return pack_s_ + task_.seconds(); }
 
  private:
@@ -149,7 +121,6 @@ class ChunkedFile : public StepFile, private PartBytes {
     }
     step_.coordinates.push_back(*container);
   }
-  Message boxes() const;
   Message choose_grids(std::span<const Message> needs_of_servers);
   Message pack();
   Message place_chunks(std::span<const Message> needs_of_servers);
@@ -169,13 +140,9 @@ class ChunkedFile : public StepFile, private PartBytes {
   }
   const std::byte* of(const BoxRun&) override { return nullptr; }  // there are none
 
-  Step step_;
-  OutputOptions output_;
   int threads_;
-  std::size_t server_;
-  file::Settings settings_;
   std::vector<Encoding> encodings_;             ///< of each field
-  std::vector<FieldGrid> grids_;                ///< of each field
+  std::vector<SharedGrid> grids_;               ///< of each field
   std::vector<std::vector<Boxes>> boxes_;       ///< leader: of each field, of each server
   std::vector<std::vector<Packed>> packed_;     ///< of each field
   std::vector<std::vector<std::byte>> blocks_;  ///< what has been compressed
@@ -183,27 +150,13 @@ class ChunkedFile : public StepFile, private PartBytes {
   std::vector<BoxRow> absent_rows_;  ///< leader: of chunks that no server has items of
   std::vector<Piece> pieces_;
   int round_ = 0;
-  FileTask task_;
   double pack_s_ = 0;
 };
 
-Message ChunkedFile::boxes() const {
-  std::vector<Boxes> all;
-  for (const auto& field : step_.fields) {
-    auto& boxes = all.emplace_back();
-    for (const auto& part : field.parts) boxes.push_back(part.box);
-  }
-  return bytes_from(all);
-}
-
 // Chunks of a shape that was asked for, or such that servers share few or none.
 Message ChunkedFile::choose_grids(std::span<const Message> needs_of_servers) {
-  boxes_.assign(step_.fields.size(), {});
-  for (const auto& needs : needs_of_servers) {
-    auto of_fields = value_from<std::vector<Boxes>>(needs);
-    for (std::size_t f = 0; f < boxes_.size(); ++f) boxes_[f].push_back(std::move(of_fields[f]));
-  }
-  std::vector<FieldGrid> grids;
+  boxes_ = boxes_by_field(needs_of_servers, step_.fields.size());
+  std::vector<SharedGrid> grids;
   for (std::size_t f = 0; f < step_.fields.size(); ++f) {
     const auto& field = step_.fields[f];
     const auto dims = static_cast<std::size_t>(field.num_dims());
@@ -273,9 +226,8 @@ void ChunkedFile::add_absent_rows(std::size_t f, std::vector<std::int64_t> writt
   if (!output_.checksums || std::ssize(written) == all) return;
   std::ranges::sort(written);
   const auto item = item_bytes(field.type);
-  const auto fill = fill_item(field.name, field.attributes, field.type).value_or(ItemBytes{});
   RawBytes items(static_cast<std::size_t>(grid.shard_box(0).num_items() * item));
-  store::fill_items(items, item, fill);
+  store::fill_items(items, item, field.fill_or_zeros());
   const Box whole{grid.num_dims, {}, grid.extents};
   const auto of_whole_chunk = XXH3_64bits(items.data(), items.size());
   auto next = written.begin();
@@ -306,9 +258,8 @@ void ChunkedFile::pack_chunks(std::size_t f, std::span<const std::int64_t> chunk
                               std::span<const FieldPart> parts) {
   const auto& field = step_.fields[f];
   const auto& grid = grids_[f].grid;
-  const auto fill = fill_item(field.name, field.attributes, field.type);
-  const ChunkParts found(grid, parts, fill.value_or(ItemBytes{}));
-  ChunkCodec codec(encodings_[f], {field.type, grid.num_dims, grid.chunk, false, fill});
+  const ChunkParts found(grid, parts, field.fill_or_zeros());
+  ChunkCodec codec(encodings_[f], {field.type, grid.num_dims, grid.chunk, false, field.fill()});
   if (!chunks.empty()) {
     const Box box = grid.shard_box(chunks[chunks.size() / 2]);
     RawBytes items(static_cast<std::size_t>(box.num_items() * item_bytes(field.type)));
@@ -337,30 +288,11 @@ Message ChunkedFile::pack() {
   PackedFields own;
   for (std::size_t f = 0; f < step_.fields.size(); ++f) {
     const auto& field = step_.fields[f];
-    const auto& [grid, shared] = grids_[f];
-    std::vector<std::int64_t> numbers;
-    Boxes boxes;
-    for (const auto& part : field.parts) {
-      boxes.push_back(part.box);
-      for (const auto number : grid.shards_touching(part.box)) {
-        if (!std::ranges::binary_search(shared, number)) numbers.push_back(number);
-      }
-    }
-    std::ranges::sort(numbers);
-    const auto repeated = std::ranges::unique(numbers);
-    numbers.erase(repeated.begin(), repeated.end());
-    pack_chunks(f, numbers, field.parts);
+    pack_chunks(f, own_shards(grids_[f], field), field.parts);
     auto& chunks = own.chunks.emplace_back();
     for (const auto& packed : packed_[f]) chunks.push_back(packed.chunk);
     auto& items = own.shared.emplace_back();
-    for (const auto& box : shared_boxes(grid, shared, boxes)) {
-      const auto item = item_bytes(field.type);
-      const auto& part = part_with(field, box);
-      const auto at = items.size();
-      items.resize(at + static_cast<std::size_t>(box.num_items() * item));
-      StridedCopy(box, side_in_packed(box, part.box), packed_side(box), item)
-          .run(part.data, items.data() + at);
-    }
+    for (const auto& box : shared_boxes(grids_[f], field.boxes())) append_items(field, box, items);
   }
   pack_s_ = now_s() - start_s;
   return bytes_from(own);
@@ -393,7 +325,7 @@ Message ChunkedFile::place_chunks(std::span<const Message> needs_of_servers) {
     std::vector<FieldPart> parts;
     for (std::size_t s = 0; s < all.size(); ++s) {
       const auto* at = all[s].shared[f].data();
-      for (const auto& box : shared_boxes(grid, shared, boxes_[f][s])) {
+      for (const auto& box : shared_boxes(grids_[f], boxes_[f][s])) {
         parts.push_back({box, at});
         at += box.num_items() * item_bytes(step_.fields[f].type);
       }
@@ -423,18 +355,10 @@ Message ChunkedFile::place_chunks(std::span<const Message> needs_of_servers) {
     plan.first_row[s] = s == 0 ? 0 : rows;
     for (const auto& chunks : all[s].chunks) rows += std::ssize(chunks);
   }
-  std::vector<Layout> layouts;
-  const auto contents = contents_of(step_, layouts);
-  ImageSetting setting{.chunked = &datasets, .path = step_.path};
+  ImageSetting setting{.chunked = &datasets};
   if (output_.checksums && rows > 0) setting.box_rows = rows;
-  task_.name(step_.path, step_.step);
-  task_.create(settings_, false);
-  auto& image = task_.image();
-  build_image(contents, setting, image);
-  plan.target = task_.target();
-  plan.box_table_offset = image.box_table_offset;
-  plan.total_bytes = image.total_bytes;
-  plan.offsets = std::move(image.chunk_offsets);
+  plan.places = lay_out_as(std::move(setting));
+  plan.offsets = std::move(task_.image().chunk_offsets);
   return bytes_from(plan);
 }
 
@@ -463,9 +387,9 @@ std::shared_ptr<const WriterPart> ChunkedFile::make_part(const ChunkedPlan& plan
     }
   }
   rows_.insert(rows_.end(), absent_rows_.begin(), absent_rows_.end());
-  if (plan.box_table_offset < 0 || rows_.empty()) return part;
+  if (plan.places.box_table_offset < 0 || rows_.empty()) return part;
   const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(BoxRow));
-  const auto offset = plan.box_table_offset + plan.first_row[server_] * row_bytes;
+  const auto offset = plan.places.box_table_offset + plan.first_row[server_] * row_bytes;
   part->runs.push_back({0, offset, std::ssize(rows_) * row_bytes, std::ssize(pieces_), 0});
   pieces_.push_back({reinterpret_cast<const std::byte*>(rows_.data()), offset});
   return part;
@@ -473,20 +397,14 @@ std::shared_ptr<const WriterPart> ChunkedFile::make_part(const ChunkedPlan& plan
 
 void ChunkedFile::place(const Message& layout) {
   if (round_++ == 0) {
-    grids_ = value_from<std::vector<FieldGrid>>(layout);
+    grids_ = value_from<std::vector<SharedGrid>>(layout);
     return;
   }
-  const auto plan = value_from<ChunkedPlan>(layout);
-  if (server_ != 0) task_.name(step_.path, step_.step);
-  task_.set_target(plan.target);
-  constexpr std::ptrdiff_t whole_file = 0;
-  task_.set({.bytes = this,
-             .part = make_part(plan),
-             .data_offsets = {&whole_file, 1},
-             .total_bytes = plan.total_bytes,
-             .rank = static_cast<int>(server_),
-             .settings = settings_,
-             .trace = output_.trace});
+  auto plan = value_from<ChunkedPlan>(layout);
+  auto part = make_part(plan);
+  plan.places.data_offsets = {0};  // runs count from the start of the file, rows of tables, too
+  plan.places.box_table_offset = -1;
+  set(std::move(plan.places), *this, std::move(part));
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cerrno>
 #include <memory>
 
-#include <fmt/format.h>
-
+#include "core/bytes.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "core/worker.hpp"
@@ -119,7 +119,7 @@ std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::p
     }
     chunks.clear();
   };
-  const auto at_once = static_cast<std::size_t>(setting.threads > 1 ? 4 * setting.threads : 1);
+  const auto at_once = static_cast<std::size_t>(chunks_at_once(setting.threads));
   const auto in_shard = grid.chunks_of_shard().num_items();
   for (const auto shard : shards) {
     const auto shard_box = grid.shard_box(shard);
@@ -135,18 +135,45 @@ std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::p
   return bytes;
 }
 
-const FieldPart& part_with(const Field& field, const Box& box) {
-  for (const auto& part : field.parts) {
-    if (intersect(part.box, box) == box) return part;
+void drop_empty_parts(std::vector<Field>& fields) {
+  for (auto& field : fields) {
+    std::erase_if(field.parts, [](const FieldPart& part) { return part.box.empty(); });
   }
-  throw Error(Errc::internal, "a box of a shared shard is in no part");
 }
 
-std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_t> shards,
-                              std::span<const Box> parts) {
+Message boxes_of(const std::vector<Field>& fields) {
+  std::vector<Boxes> all;
+  for (const auto& field : fields) all.push_back(field.boxes());
+  return bytes_from(all);
+}
+
+std::vector<std::vector<Boxes>> boxes_by_field(std::span<const Message> of_servers,
+                                               std::size_t num_fields) {
+  std::vector<std::vector<Boxes>> boxes(num_fields);
+  for (const auto& message : of_servers) {
+    auto of_fields = value_from<std::vector<Boxes>>(message);
+    for (std::size_t f = 0; f < num_fields; ++f) boxes[f].push_back(std::move(of_fields[f]));
+  }
+  return boxes;
+}
+
+std::vector<std::int64_t> own_shards(const SharedGrid& grid, const Field& field) {
+  std::vector<std::int64_t> own;
+  for (const auto& part : field.parts) {
+    for (const auto shard : grid.grid.shards_touching(part.box)) {
+      if (!std::ranges::binary_search(grid.shared, shard)) own.push_back(shard);
+    }
+  }
+  std::ranges::sort(own);
+  const auto repeated = std::ranges::unique(own);
+  own.erase(repeated.begin(), repeated.end());
+  return own;
+}
+
+std::vector<Box> shared_boxes(const SharedGrid& grid, std::span<const Box> parts) {
   std::vector<Box> boxes;
-  for (const auto shard : shards) {
-    const auto cell = grid.shard_box(shard);
+  for (const auto shard : grid.shared) {
+    const auto cell = grid.grid.shard_box(shard);
     for (const auto& part : parts) {
       const auto box = intersect(part, cell);
       if (!box.empty()) boxes.push_back(box);
@@ -155,19 +182,29 @@ std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_
   return boxes;
 }
 
+void append_items(const Field& field, const Box& box, std::vector<std::byte>& items) {
+  const auto part = std::ranges::find_if(
+      field.parts, [&](const FieldPart& one) { return intersect(one.box, box) == box; });
+  if (part == field.parts.end()) {
+    throw Error(Errc::internal, "a box of a shared shard is in no part");
+  }
+  const auto item = item_bytes(field.type);
+  const auto at = items.size();
+  items.resize(at + static_cast<std::size_t>(box.num_items() * item));
+  StridedCopy(box, side_in_packed(box, part->box), packed_side(box), item)
+      .run(part->data, items.data() + at);
+}
+
 std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes,
                            const file::Settings& hints) {
   file::LimitedFile file(path, O_RDWR | O_CREAT, hints.back_end);
   struct stat status {};
   if (uninterrupted([&] { return stat(path.c_str(), &status); }) != 0) fail_errno(errno);
-  const auto item = item_bytes(field.type);
   std::int64_t at = status.st_size;
   std::vector<std::byte> packed;
   for (const auto& box : boxes) {
-    const auto& part = part_with(field, box);
-    packed.resize(static_cast<std::size_t>(box.num_items() * item));
-    StridedCopy(box, side_in_packed(box, part.box), packed_side(box), item)
-        .run(part.data, packed.data());
+    packed.clear();
+    append_items(field, box, packed);
     file.write(packed.data(), std::ssize(packed), at);
     at += std::ssize(packed);
   }

@@ -10,7 +10,7 @@
 #include "file/settings.hpp"
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/chunk_grid.hpp"
-#include "server/step.hpp"
+#include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
 
 namespace tailrace::server {
@@ -29,18 +29,34 @@ std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::p
                           const ShardSetting& setting, std::span<const std::int64_t> shards,
                           std::span<const FieldPart> parts);
 
+/// How a field is cut into shards.
+struct SharedGrid {
+  ChunkGrid grid;
+  std::vector<std::int64_t> shared;  ///< those that several servers have items of, ascending
+};
+template <class Bytes>
+void travel(Bytes& bytes, SharedGrid& field) {
+  bytes(field.grid, field.shared);
+}
+
+void drop_empty_parts(std::vector<Field>& fields);
+/// What a server says of its parts, all of which have items.
+Message boxes_of(const std::vector<Field>& fields);
+/// What all servers have said: of each field, the boxes of each server.
+std::vector<std::vector<Boxes>> boxes_by_field(std::span<const Message> of_servers,
+                                               std::size_t num_fields);
+/// Numbers of the shards of `field` that this server alone has items of, ascending. Local.
+std::vector<std::int64_t> own_shards(const SharedGrid& grid, const Field& field);
+
 /// A shard that several servers have items of can only be encoded where all of them are. Each
 /// server puts its items of such shards into a file beside the data, and the leader, when all have
 /// written, makes the shards of them.
 
 /// What a server has of the shared shards of one array: these boxes, one after another, each
 /// without gaps, in the order of shards, then of parts. Both sides make the same list.
-std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_t> shards,
-                              std::span<const Box> parts);
-
-/// The part of `field` that `box`, of `shared_boxes`, lies in. Local.
-const FieldPart& part_with(const Field& field, const Box& box);
-
+std::vector<Box> shared_boxes(const SharedGrid& grid, std::span<const Box> parts);
+/// Appends the items of `box` of `field`, one of `shared_boxes`. Local.
+void append_items(const Field& field, const Box& box, std::vector<std::byte>& items);
 /// Appends those items of `field` to the file `path`. Throws `Errc::io` as `fail_errno`
 /// does. Returns the bytes written.
 std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes,

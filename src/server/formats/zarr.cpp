@@ -26,7 +26,6 @@
 #include "server/formats/shard_writer.hpp"
 #include "server/formats/zarr_json.hpp"
 #include "server/formats/zarr_series.hpp"
-#include "server/series_setting.hpp"
 #include "server/series_writer.hpp"
 #include "server/step_file.hpp"
 #include "store/attribute_values.hpp"
@@ -53,21 +52,10 @@ void write_text(const std::string& path, const std::string& text, const file::Se
   write_bytes(path, std::as_bytes(std::span(text)), hints);
 }
 
-/// A field: how it is cut and encoded.
-struct ArrayPlan {
-  ChunkGrid grid;
-  std::vector<std::int64_t> shared;  ///< shards of several servers
-};
-
-template <class Bytes>
-void travel(Bytes& bytes, ArrayPlan& plan) {
-  bytes(plan.grid, plan.shared);
-}
-
 /// What the leader tells.
 struct StorePlan {
   std::string target;  ///< where the path leads
-  std::vector<ArrayPlan> arrays;
+  std::vector<SharedGrid> arrays;
 };
 
 template <class Bytes>
@@ -88,12 +76,10 @@ class ZarrFile : public StepFile {
     if (settings.say) show_hints();
     for (const auto& field : step_.fields) check_name(field.name);
     for (const auto& coordinate : step_.coordinates) check_name(coordinate.name);
-    for (auto& field : step_.fields) {
-      std::erase_if(field.parts, [](const FieldPart& part) { return part.box.empty(); });
-    }
+    drop_empty_parts(step_.fields);
   }
 
-  Message needs() override;
+  Message needs() override { return boxes_of(step_.fields); }
   Message lay_out(std::span<const Message> needs_of_servers) override;
   void place(const Message& layout) override {
     auto plan = value_from<StorePlan>(layout);
@@ -145,35 +131,24 @@ class ZarrFile : public StepFile {
     return fmt::format("{}/.shared/{}", folder_.partial(), server);
   }
   bool any_shared() const {
-    return std::ranges::any_of(plans_, [](const ArrayPlan& plan) { return !plan.shared.empty(); });
+    return std::ranges::any_of(plans_, [](const SharedGrid& plan) { return !plan.shared.empty(); });
   }
   ChunkCodec codec_of(std::size_t field) const {
     const auto& grid = plans_[field].grid;
     return {encoding_,
             {step_.fields[field].type, grid.num_dims, grid.chunk, output_.checksums,
-             store::fill_item(step_.fields[field].name, step_.fields[field].attributes,
-                              step_.fields[field].type)}};
+             step_.fields[field].fill()}};
   }
   ChunkCodec plain_codec(ItemType type, int num_dims, const Index& chunk) const {
-    Encoding plain;
-    plain.codec = "none";
-    return {plain, {type, num_dims, chunk, output_.checksums}};
+    return {{.codec = "none"}, {type, num_dims, chunk, output_.checksums}};
   }
   void write_shards(std::size_t field, std::span<const std::int64_t> shards,
                     std::span<const FieldPart> parts) {
     const auto codec = codec_of(field);
-    bytes_ += server::write_shards(
-        plans_[field].grid, codec, item_bytes(step_.fields[field].type),
-        {array_folder(step_.fields[field].name), threads_, hints_, fill_of(step_.fields[field])},
-        shards, parts);
-  }
-  static store::ItemBytes fill_of(const Field& field) {
-    return store::fill_item(field.name, field.attributes, field.type).value_or(store::ItemBytes{});
-  }
-  static Boxes boxes_of(const Field& field) {
-    Boxes boxes;
-    for (const auto& part : field.parts) boxes.push_back(part.box);
-    return boxes;
+    bytes_ += server::write_shards(plans_[field].grid, codec, item_bytes(step_.fields[field].type),
+                                   {array_folder(step_.fields[field].name), threads_, hints_,
+                                    step_.fields[field].fill_or_zeros()},
+                                   shards, parts);
   }
   std::map<std::string, ChunkGrid> grids_of_steps_before() const;
   /// The files that may be in the store, all servers'.
@@ -196,24 +171,14 @@ class ZarrFile : public StepFile {
   Encoding encoding_;
   file::Settings hints_;
   PartialFolder folder_;
-  std::vector<ArrayPlan> plans_;
+  std::vector<SharedGrid> plans_;
   std::vector<std::vector<Boxes>> boxes_;  ///< leader: of each field, of each server
   std::int64_t bytes_ = 0;
   double seconds_ = 0;
 };
 
-Message ZarrFile::needs() {
-  std::vector<Boxes> boxes;
-  for (const auto& field : step_.fields) boxes.push_back(boxes_of(field));
-  return bytes_from(boxes);
-}
-
 Message ZarrFile::lay_out(std::span<const Message> needs_of_servers) {
-  boxes_.assign(step_.fields.size(), {});
-  for (const auto& needs : needs_of_servers) {
-    auto of_fields = value_from<std::vector<Boxes>>(needs);
-    for (std::size_t f = 0; f < boxes_.size(); ++f) boxes_[f].push_back(std::move(of_fields[f]));
-  }
+  boxes_ = boxes_by_field(needs_of_servers, step_.fields.size());
   plans_.clear();
   const auto known = grids_of_steps_before();
   for (std::size_t f = 0; f < step_.fields.size(); ++f) {
@@ -275,8 +240,8 @@ std::map<std::string, ChunkGrid> ZarrFile::grids_of_steps_before() const {
 ZarrArray ZarrFile::field_array(std::size_t f) const {
   const auto& field = step_.fields[f];
   const auto codec = codec_of(f);
-  ZarrArray array{field.name,   field.type,       field.dims,    plans_[f].grid,
-                  codec.json(), field.attributes, fill_of(field)};
+  ZarrArray array{field.name,   field.type,       field.dims,           plans_[f].grid,
+                  codec.json(), field.attributes, field.fill_or_zeros()};
   add_rounding(codec.rounding(), array.attributes);
   return array;
 }
@@ -405,18 +370,8 @@ void ZarrFile::write() {
   run("write store", [&] {
     for (std::size_t f = 0; f < step_.fields.size(); ++f) {
       const auto& field = step_.fields[f];
-      const auto& plan = plans_[f];
-      std::vector<std::int64_t> own;
-      for (const auto& part : field.parts) {
-        for (const auto shard : plan.grid.shards_touching(part.box)) {
-          if (!std::ranges::binary_search(plan.shared, shard)) own.push_back(shard);
-        }
-      }
-      std::ranges::sort(own);
-      const auto repeated = std::ranges::unique(own);
-      own.erase(repeated.begin(), repeated.end());
-      write_shards(f, own, field.parts);
-      const auto boxes = shared_boxes(plan.grid, plan.shared, boxes_of(field));
+      write_shards(f, own_shards(plans_[f], field), field.parts);
+      const auto boxes = shared_boxes(plans_[f], field.boxes());
       if (!boxes.empty()) append_shared(shared_file(server_), field, boxes, hints_);
     }
   });
@@ -429,7 +384,7 @@ void ZarrFile::write_shared() {
   for (std::size_t s = 0; s < num_servers; ++s) {
     std::ptrdiff_t bytes = 0;
     for (std::size_t f = 0; f < plans_.size(); ++f) {
-      boxes[s].push_back(shared_boxes(plans_[f].grid, plans_[f].shared, boxes_[f][s]));
+      boxes[s].push_back(shared_boxes(plans_[f], boxes_[f][s]));
       for (const auto& box : boxes[s].back()) {
         bytes += box.num_items() * item_bytes(step_.fields[f].type);
       }

@@ -38,15 +38,15 @@ Json json_of_real(double value) {
   return value;
 }
 
-/// The fill value of an array, which is one of its items.
-Json json_of_fill(ItemType type, const store::ItemBytes& item) {
+/// An item of an array, whose floating-point numbers `real` gives.
+Json json_of_item(ItemType type, const store::ItemBytes& item, const auto& real) {
   return with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Json {
     Item value{};
     std::memcpy(&value, item.data(), sizeof(Item));
     if constexpr (ComplexItem<Item>) {
-      return Json::array({json_of_real(value.real()), json_of_real(value.imag())});
+      return Json::array({real(value.real()), real(value.imag())});
     } else if constexpr (FloatItem<Item>) {
-      return json_of_real(value);
+      return real(value);
     } else {
       return value;
     }
@@ -69,21 +69,6 @@ std::string base64_of(double value) {
   }
   text.back() = '=';  // the ninth byte is not there
   return text;
-}
-
-/// `_FillValue` as xarray keeps it: floating-point numbers as texts, which JSON does not round.
-Json json_of_fill_attribute(ItemType type, const store::ItemBytes& item) {
-  return with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Json {
-    Item value{};
-    std::memcpy(&value, item.data(), sizeof(Item));
-    if constexpr (ComplexItem<Item>) {
-      return Json::array({base64_of(value.real()), base64_of(value.imag())});
-    } else if constexpr (FloatItem<Item>) {
-      return base64_of(value);
-    } else {
-      return value;
-    }
-  });
 }
 
 /// JSON has no word for these numbers; zarr-python and xarray write and read Python's.
@@ -130,7 +115,8 @@ std::string text_of(const std::string& of, const Attributes& attributes,
     if (!all.empty()) all += ",";
     all += text_of(Json(name)) + ":";
     if (type && name == store::fill_name) {
-      all += text_of(json_of_fill_attribute(*type, *store::fill_item(of, attributes, *type)));
+      // As xarray keeps it: floating-point numbers as texts, which JSON does not round.
+      all += text_of(json_of_item(*type, *store::fill_item(of, attributes, *type), base64_of));
     } else {
       all += std::visit([&, &key = name](const auto& held) { return text_of_value(of, key, held); },
                         value);
@@ -170,7 +156,7 @@ std::string array_json(const ZarrArray& array) {
        {{"name", "regular"},
         {"configuration", {{"chunk_shape", json_of(grid.shard, grid.num_dims)}}}}},
       {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
-      {"fill_value", json_of_fill(array.type, array.fill)},
+      {"fill_value", json_of_item(array.type, array.fill, json_of_real)},
       {"codecs", codecs},
       {"dimension_names", array.dims}};
   return with_entry(json, "attributes", text_of(array.name, array.attributes, array.type));
