@@ -142,61 +142,61 @@ bool NodeReceiver::take(Arrival& arrival) {
   return true;
 }
 
-void NodeReceiver::release(const Arrival& arrival) { act(Release{arrival.handle}); }
-
-void NodeReceiver::notify(int client, const Notice& notice) {
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (links_[i].client == client) return act(Tell{i, notice});
-  }
-  throw Error(Errc::internal,
-              fmt::format("server {} does not share memory with client {}", server_, client));
-}
-
-void NodeReceiver::mark_ended(std::int32_t stream, std::int64_t number) {
-  act(Mark{stream, number});
-}
-
 // The order of actions is kept: a step must not be marked as ended before its clients were told,
 // nor be released before it is marked.
-void NodeReceiver::act(const Action& action) {
-  if (!later_.empty() || !carry_out(action)) later_.push_back(action);
+template <class Action>
+void NodeReceiver::act(Action&& action) {
+  if (!later_.empty() || !action()) later_.emplace_back(action);
 }
 
-bool NodeReceiver::carry_out(const Action& action) {
-  if (const auto* release = std::get_if<Release>(&action)) {
-    ClientLink& link = links_[release->handle >> entry_bits];
-    const auto place = static_cast<std::size_t>(release->handle & ((1U << entry_bits) - 1));
+void NodeReceiver::release(const Arrival& arrival) {
+  act([this, handle = arrival.handle] {
+    ClientLink& link = links_[handle >> entry_bits];
+    const auto place = static_cast<std::size_t>(handle & ((1U << entry_bits) - 1));
     link.seen[place] = false;
     link.table->entries[place].state.store(PacketEntry::free, std::memory_order_release);
     link.table->num_released.fetch_add(1, std::memory_order_seq_cst);
     link.block->bell.ring();
     return true;
+  });
+}
+
+void NodeReceiver::notify(int client, const Notice& notice) {
+  const auto link = std::ranges::find(links_, client, &ClientLink::client);
+  if (link == links_.end()) {
+    throw Error(Errc::internal,
+                fmt::format("server {} does not share memory with client {}", server_, client));
   }
-  if (const auto* mark = std::get_if<Mark>(&action)) {
-    block_->ended_valid.store(0, std::memory_order_seq_cst);
-    block_->ended_stream = mark->stream;
-    block_->ended_number = mark->number;
-    block_->ended_valid.store(1, std::memory_order_seq_cst);
-    end_packets(mark->stream, mark->number);
-    block_->num_ended.fetch_add(1, std::memory_order_release);
-    return true;
-  }
-  const auto& tell = std::get<Tell>(action);
-  ClientLink& link = links_[tell.link];
+  act([this, &to = *link, notice] { return tell(to, notice); });
+}
+
+bool NodeReceiver::tell(ClientLink& link, const Notice& notice) {
   if (link.left) return true;
   Table& table = *link.table;
   const std::uint64_t next = table.notices_written.load(std::memory_order_relaxed);
   if (next - table.notices_read.load(std::memory_order_seq_cst) >= Table::num_notices) return false;
-  table.notices[next % Table::num_notices] = tell.notice;
+  table.notices[next % Table::num_notices] = notice;
   table.notices_written.store(next + 1, std::memory_order_seq_cst);
   link.block->bell.ring();
   return true;
 }
 
+void NodeReceiver::mark_ended(std::int32_t stream, std::int64_t number) {
+  act([this, stream, number] {
+    block_->ended_valid.store(0, std::memory_order_seq_cst);
+    block_->ended_stream = stream;
+    block_->ended_number = number;
+    block_->ended_valid.store(1, std::memory_order_seq_cst);
+    end_packets(stream, number);
+    block_->num_ended.fetch_add(1, std::memory_order_release);
+    return true;
+  });
+}
+
 void NodeReceiver::progress() {
   heard_ = block_->bell.count();
   for (std::size_t i = 0; i < links_.size(); ++i) look(i);
-  while (!later_.empty() && carry_out(later_.front())) later_.pop_front();
+  while (!later_.empty() && later_.front()()) later_.pop_front();
 }
 
 void NodeReceiver::wait(double limit_s) {

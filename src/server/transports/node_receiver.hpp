@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "server/transport.hpp"
@@ -50,34 +50,21 @@ class NodeReceiver final : public Receiver {
     std::uint64_t sequence;
     std::size_t link, entry;
   };
-  // What has to wait for room for notices, and what comes after it.
-  struct Release {
-    std::uint64_t handle;
-  };
-  struct Tell {
-    std::size_t link;
-    Notice notice;
-  };
-  struct Mark {
-    std::int32_t stream;
-    std::int64_t number;
-  };
-  using Action = std::variant<Release, Tell, Mark>;
-
   static bool later_than(const Waiting& a, const Waiting& b);
   void attach(const Endpoint& endpoint);
   void recover();
   void end_packets(std::int32_t stream, std::int64_t number);
   void look(std::size_t link);
-  void act(const Action& action);
-  bool carry_out(const Action& action);
-
+  template <class Action>
+  void act(Action&& action);
+  bool tell(ClientLink& link, const Notice& notice);
   int server_;
   Memory memory_;
   ServerBlock* block_ = nullptr;
   std::vector<ClientLink> links_;
   std::vector<Waiting> waiting_;  // a heap, the next one first
-  std::deque<Action> later_;
+  /// What has to wait for room for notices, and what comes after it; true once it is done.
+  std::deque<std::function<bool()>> later_;
   std::uint32_t heard_ = 0;  // count of the bell
   bool someone_left_ = false;
 };
