@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/worker.hpp"
-#include "server/series_setting.hpp"
 #include "server/series_writer.hpp"
 #include "store/series_links.hpp"
 #include "tailrace/error.hpp"

@@ -12,6 +12,7 @@
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
+#include "move/strided_copy.hpp"
 #include "server/step_file.hpp"
 
 namespace tailrace {
@@ -97,18 +98,14 @@ WriteResult Output::State::write(const std::string& path, const FileContents& gi
   const Asked asked{"write", path, contents, start_of_path(path)};
   auto votes = vote(asked, problem, fits);
   if (!problem) vote_more(path, contents, votes);
-  {
-    const Timed agreeing(statistics_.agree_s);
-    meet("write", votes);
-  }
+  meet("write", votes);
   auto situation = hear(votes, asked, problem);
   if (shapes_changed_ || series_) {
     try {
       if (series_) continue_series(path, contents);
       if (shapes_changed_) take_shapes(contents);
     } catch (const Error&) {
-      unreserve();
-      room_for_ = Reserved::nothing;
+      give_room_back();
       throw;
     }
   }
@@ -144,10 +141,7 @@ void Output::State::progress() {
 void Output::State::finish() {
   if (closed_) return;
   const Timed call(statistics_.call_s);
-  {
-    const Timed agreeing(statistics_.agree_s);
-    meet("finish");
-  }
+  meet("finish");
   wait_for_all(statistics_.end_s);
 }
 
@@ -223,13 +217,18 @@ Output::State::Votes Output::State::vote(const Asked& asked, const std::optional
 
 void Output::State::meet(const char* what, std::span<std::int64_t> votes) {
   static_assert(Vote::num_votes <= Meeting::most_votes);
+  const Timed agreeing(statistics_.agree_s);
   try {
     meeting_.begin(name_.empty() ? what : std::string(what) + " of output " + name_, votes);
   } catch (const Error&) {
-    unreserve();
-    room_for_ = Reserved::nothing;
+    give_room_back();
     throw;
   }
+}
+
+void Output::State::give_room_back() {
+  unreserve();
+  room_for_ = Reserved::nothing;
 }
 
 // In the middle of a call, which no rank can leave.
@@ -249,8 +248,7 @@ Situation Output::State::hear(const Votes& votes, const Asked& asked,
                               const std::optional<Error>& problem) {
   const bool alike = votes[Vote::digest] == -votes[Vote::minus_digest];
   if (votes[Vote::right] != none || votes[Vote::failed] != none || !alike) {
-    unreserve();
-    room_for_ = Reserved::nothing;
+    give_room_back();
   }
   if (votes[Vote::right] != none) agree(comm_.raw(), problem ? &*problem : nullptr);
   if (!alike) store::require_alike(comm_, who(), asked.path, asked.contents);
@@ -385,11 +383,31 @@ void Output::State::agree_on_copies(const std::string& path, std::int64_t step,
 
 const FileContents& Output::State::on_host(const std::string& path, const FileContents& contents) {
   if (!any_on_device_) return contents;
-  const FileContents* copied = nullptr;
-  auto failure = failure_of([&] { copied = &host_arrays_.of(contents, comm_.rank(), device_); });
+  auto failure = failure_of([&] { copy_to_host(contents); });
   agree_on_copies(path, contents.step, std::move(failure));
   any_on_device_ = false;
-  return *copied;
+  return copied_;
+}
+
+// In the same form.
+void Output::State::copy_to_host(const FileContents& contents) {
+  copied_ = contents;
+  host_memory_.resize(contents.variables.size());
+  for (std::size_t v = 0; v < contents.variables.size(); ++v) {
+    const auto& given = contents.variables[v];
+    if (!device_.on_device(given.data)) continue;
+    const auto item = item_bytes(given.type);
+    if (host_memory_[v].bytes() < given.memory.num_items * item) {
+      host_memory_[v] = Buffer(given.memory.num_items * item, false);
+    }
+    const auto boxes = given.layout->boxes(comm_.rank());
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+      const auto side = side_of(boxes[b], boxes[b], given.memory.boxes[b]);
+      device_.run(StridedCopy(boxes[b], side, side, item), given.data, host_memory_[v].data());
+    }
+    copied_.variables[v].data = host_memory_[v].data();
+  }
+  device_.finish();
 }
 
 void Output::State::wait_for_room(const Overflow::Choice& choice) {
@@ -397,8 +415,7 @@ void Output::State::wait_for_room(const Overflow::Choice& choice) {
   const Timed waiting(statistics_.room_s);
   const double end_s = now_s() + choice.limit_s;
   if (room_for_ == Reserved::lowered_step && !choice.lowered_will_do) {
-    unreserve();
-    room_for_ = Reserved::nothing;
+    give_room_back();
   }
   while (room_for_ == Reserved::nothing && failures_.empty() && !gone()) {
     const double left_s = end_s - now_s();
@@ -451,8 +468,7 @@ WriteResult Output::State::carry_out(Overflow::Action action, const std::string&
                                         "for {} s",
                                         who(), path, contents.step, options_.wait_limit_s));
   }
-  unreserve();
-  room_for_ = Reserved::nothing;
+  give_room_back();
   return WriteResult::dropped;
 }
 

@@ -12,11 +12,11 @@
 
 #include "core/meeting.hpp"
 #include "move/device_copies.hpp"
-#include "server/host_arrays.hpp"
 #include "server/policy/overflow.hpp"
 #include "server/series_steps.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/buffer.hpp"
 #include "tailrace/output.hpp"
 #include "tailrace/trace.hpp"
 
@@ -151,7 +151,6 @@ class Output::State {
   void agree_on_copies(const std::string& path, std::int64_t step, std::optional<Error> failure);
   /// `contents` with all arrays on the host. Throws as `agree_on_copies`, and is as collective.
   const FileContents& on_host(const std::string& path, const FileContents& contents);
-
   DeviceCopies device_;
   std::string name_, description_;
   OutputOptions options_;
@@ -176,8 +175,10 @@ class Output::State {
   void settle(const Votes& votes);
   std::int64_t first_heard() const;
   void try_reserve();
+  void give_room_back();
   void wait_for_room(const server::Overflow::Choice& choice);
   void find_device_arrays(const FileContents& contents);
+  void copy_to_host(const FileContents& contents);
   WriteResult carry_out(server::Overflow::Action action, const std::string& path,
                         const FileContents& contents);
   void continue_series(const std::string& path, const FileContents& contents);
@@ -189,7 +190,10 @@ class Output::State {
   server::Overflow overflow_;
   double opened_s_;
   Reserved room_for_ = Reserved::nothing;
-  server::HostArrays host_arrays_;
+  /// Copies of arrays in device memory, for what the processor reads in more ways than one:
+  /// exchanges between ranks, and items that become shorter. Their memory is kept.
+  FileContents copied_;
+  std::vector<Buffer> host_memory_;
   std::vector<const void*> given_arrays_;
   bool any_on_device_ = false;
   bool shapes_changed_ = false;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/series_setting.hpp"
+#include "server/series_writer.hpp"
 #include "store/series_links.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/file_contents.hpp"

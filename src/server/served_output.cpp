@@ -85,13 +85,9 @@ void ServedOutput::prepare(const std::string& path, const FileContents& contents
 Client::Work ServedOutput::work_of(const PacketPlan& plan) const {
   if (!makes_chunks_) return {number_of_stream_, 0};
   const auto& team = client_.team();
-  const auto node_of = [&](int client) {
-    const auto rank = team.rank_of_client[static_cast<std::size_t>(client)];
-    return team.node_of_rank[static_cast<std::size_t>(rank)];
-  };
   int share = 0;
   for (int client = 0; client < team.num_clients(); ++client) {
-    share += node_of(client) == node_of(team.client) ? 1 : 0;
+    share += team.node_of_client(client) == team.node_of_client(team.client) ? 1 : 0;
   }
   return {number_of_stream_, packing_bytes(plan.payload_bytes(), options_.threads, share)};
 }

@@ -67,12 +67,6 @@ constexpr double end_limit_s = 600;
 constexpr double usual_limit_s = 600;  // of silence, and of waits
 constexpr double no_limit_s = 1e9;     // 30 years
 
-/// What a rank or thread that serves needs.
-struct ServerParts {
-  std::unique_ptr<Receiver> receiver;
-  std::unique_ptr<Server> server;
-};
-
 // Each client hears of steps from one server.
 std::vector<int> clients_told_by(const Team& team, int server_number) {
   if (!team.by_node && server_number != 0) return {};
@@ -82,7 +76,7 @@ std::vector<int> clients_told_by(const Team& team, int server_number) {
 int most_clients_of_a_node(const Team& team) {
   std::vector<int> clients;
   for (const int rank : team.rank_of_client) {
-    const auto node = static_cast<std::size_t>(team.node_of_rank[static_cast<std::size_t>(rank)]);
+    const auto node = static_cast<std::size_t>(team.node_of(rank));
     clients.resize(std::max(clients.size(), node + 1));
     ++clients[node];
   }
@@ -121,8 +115,9 @@ class Session::State {
   void end(Leaving how) noexcept;
 
   std::unique_ptr<MpiRelay> relay_;
-  MpiRelay* moved_here_ = nullptr;  // by the streams' calls
-  ServerParts parts_;
+  MpiRelay* moved_here_ = nullptr;      // by the streams' calls
+  std::unique_ptr<Receiver> receiver_;  // of a rank or thread that serves
+  std::unique_ptr<Server> server_;
   std::thread thread_;
   std::atomic<bool> thread_ended_ = false;
   bool thread_kept_all_ = true;
@@ -251,7 +246,7 @@ void Session::State::make_participants() {
     const auto& chosen = find_transport(transport);
     naming_memory([&] {
       if (team().client >= 0) sender = chosen.make_sender(team(), settings);
-      if (team().server >= 0) parts_.receiver = chosen.make_receiver(team(), settings);
+      if (team().server >= 0) receiver_ = chosen.make_receiver(team(), settings);
     });
   }
   make_server();
@@ -262,31 +257,31 @@ void Session::State::make_participants() {
 // Servers on several nodes talk by MPI; threads of them by way of the main thread, if they may not
 // call MPI.
 void Session::State::make_server() {
-  const bool here = parts_.receiver != nullptr;
+  const bool here = receiver_ != nullptr;
   if (team().kind == Team::Kind::process) return;
   const bool moves_relay = team().kind == Team::Kind::ranks || decision.threads_may_call_mpi;
   if (team().num_servers() > 1) {
     const Comm servers = team().all.split(here ? 0 : 1, here ? team().server : 0);
     if (here) {
       relay_ = std::make_unique<MpiRelay>(servers, fmt::format("server {}", team().server),
-                                          moves_relay ? parts_.receiver.get() : nullptr);
+                                          moves_relay ? receiver_.get() : nullptr);
       if (!moves_relay) moved_here_ = relay_.get();
     }
   }
   if (!here) return;
-  parts_.server = std::make_unique<Server>(
-      *parts_.receiver, ServerSettings{.clients = clients_told_by(team(), team().server),
-                                       .threads = options.threads,
-                                       .functions = options.functions,
-                                       .trace = options.trace,
-                                       .relay = relay_.get(),
-                                       .moves_relay = relay_ && moves_relay});
+  server_ = std::make_unique<Server>(
+      *receiver_, ServerSettings{.clients = clients_told_by(team(), team().server),
+                                 .threads = options.threads,
+                                 .functions = options.functions,
+                                 .trace = options.trace,
+                                 .relay = relay_.get(),
+                                 .moves_relay = relay_ && moves_relay});
 }
 
 void Session::State::start_thread() {
   thread_ = start_background_thread([this] {
     try {
-      thread_kept_all_ = parts_.server->run();
+      thread_kept_all_ = server_->run();
     } catch (const std::exception& error) {
       // Compute ranks would wait for ever.
       end_job(team().all, fmt::format("the server thread fails: {}", error.what()));
@@ -305,11 +300,11 @@ void Session::State::join_thread() {
 }
 
 int Session::State::serve() {
-  if (!parts_.server || team().kind != Team::Kind::ranks) {
+  if (!server_ || team().kind != Team::Kind::ranks) {
     throw Error(Errc::invalid_input, "session: serve() is for ranks that do not compute");
   }
   try {
-    const bool kept_all = parts_.server->run();
+    const bool kept_all = server_->run();
     open_ = false;
     return kept_all ? 0 : 1;
   } catch (const std::exception& error) {
@@ -427,7 +422,7 @@ void Session::State::end(Leaving how) noexcept {
     say_failure("", failure);
     // Also after a `close` that failed: servers would wait for ever.
     if (client_ && !client_->has_left()) client_->abandon(watchdog_s());
-    if (thread_.joinable() && client_->gone()) parts_.server->stop();
+    if (thread_.joinable() && client_->gone()) server_->stop();
   }
   join_thread();
 }

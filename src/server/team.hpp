@@ -25,6 +25,13 @@ struct Team {
 
   int num_clients() const { return static_cast<int>(rank_of_client.size()); }
   int num_servers() const { return static_cast<int>(rank_of_server.size()); }
+  int node_of_client(int number) const {
+    return node_of(rank_of_client[static_cast<std::size_t>(number)]);
+  }
+  int node_of_server(int number) const {
+    return node_of(rank_of_server[static_cast<std::size_t>(number)]);
+  }
+  int node_of(int rank) const { return node_of_rank[static_cast<std::size_t>(rank)]; }
   /// True if each server serves only the clients of its node, each client by one server.
   bool by_node = false;
   int server_of_client(int client_number) const;  ///< only if `by_node`

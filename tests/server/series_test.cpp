@@ -12,7 +12,7 @@
 
 #include <hdf5.h>
 
-#include "server/series_setting.hpp"
+#include "server/series_writer.hpp"
 #include "server/session_fixture.hpp"
 #include "store/hdf5_handle.hpp"
 #include "tailrace/more/verify.hpp"

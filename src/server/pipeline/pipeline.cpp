@@ -345,6 +345,4 @@ void Pipeline::run(const Step& input, Group& group, int threads, std::vector<Res
   }
 }
 
-bool Pipeline::empty() const { return lines_.empty(); }
-
 }  // namespace tailrace::server

@@ -84,7 +84,6 @@ class Pipeline {
   /// the servers.
   void run(const Step& input, Group& group, int threads, std::vector<Result>& results,
            std::vector<Failure>& failures);
-  bool empty() const;
 
  private:
   class Line;

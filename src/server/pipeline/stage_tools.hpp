@@ -82,19 +82,14 @@ class KeptBoxes {
   std::optional<std::int64_t> first_step_;
 };
 
-/// Calls `action` with a value of the C++ type of `type`.
-template <class Action>
-auto visit_item(ItemType type, Action&& action) {
-  return with_item_type(type, [&]<class Item>(std::type_identity<Item>) { return action(Item{}); });
-}
-
-/// The same for real types. Complex ones: `Errc::internal`; callers refuse them first.
+/// Calls `action` with a value of the C++ type of `type`, which is real. Others: `Errc::internal`;
+/// callers refuse them first.
 template <class Action>
 auto visit_real(ItemType type, Action&& action) {
   using Returned = decltype(action(double{}));
-  return visit_item(type, [&]<class Item>(Item item) -> Returned {
+  return with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Returned {
     if constexpr (std::is_arithmetic_v<Item>) {
-      return action(item);
+      return action(Item{});
     } else {
       throw Error(Errc::internal, "visit_real: not a real type");
     }

@@ -131,18 +131,15 @@ Decision make_team(Comm all, const OutputOptions& options, bool alone) {
 
 /// The clients of a node are dealt out evenly to its servers, in order.
 std::vector<int> Team::clients_of_server(int server_number) const {
-  const auto node_of = [&](int rank) { return node_of_rank[static_cast<std::size_t>(rank)]; };
-  const int node = node_of(rank_of_server[static_cast<std::size_t>(server_number)]);
+  const int node = node_of_server(server_number);
   std::vector<int> clients;
   for (int c = 0; c < num_clients(); ++c) {
-    if (!by_node || node_of(rank_of_client[static_cast<std::size_t>(c)]) == node) {
-      clients.push_back(c);
-    }
+    if (!by_node || node_of_client(c) == node) clients.push_back(c);
   }
   if (!by_node) return clients;
   int servers_here = 0, place = 0;
   for (int s = 0; s < num_servers(); ++s) {
-    if (node_of(rank_of_server[static_cast<std::size_t>(s)]) != node) continue;
+    if (node_of_server(s) != node) continue;
     if (s < server_number) ++place;
     ++servers_here;
   }
@@ -151,10 +148,9 @@ std::vector<int> Team::clients_of_server(int server_number) const {
 }
 
 int Team::server_of_client(int client_number) const {
-  const auto node_of = [&](int rank) { return node_of_rank[static_cast<std::size_t>(rank)]; };
-  const int node = node_of(rank_of_client[static_cast<std::size_t>(client_number)]);
+  const int node = node_of_client(client_number);
   for (int s = 0; s < num_servers(); ++s) {
-    if (node_of(rank_of_server[static_cast<std::size_t>(s)]) != node) continue;
+    if (node_of_server(s) != node) continue;
     if (std::ranges::binary_search(clients_of_server(s), client_number)) return s;
   }
   assert(false);

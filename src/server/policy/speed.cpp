@@ -8,13 +8,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "core/round_up.hpp"
 #include "core/system_call.hpp"
+#include "core/worker.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
@@ -28,12 +28,6 @@ constexpr double most_s = 0.25;
 struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
-
-double processor_s() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 std::string existing_folder(const std::string& folder) {
   std::error_code failed;
@@ -64,13 +58,13 @@ DiskSpeed write_for_a_while(int descriptor, int direct, const std::byte* data) {
   // The first chunk is small, so that a slow disk does not hold the program up, and also makes the
   // file: it does not count unless it is all that there is time for.
   double start = now_s();
-  double busy = processor_s();
+  double busy = cpu_s_of_thread();
   if (!put(descriptor, direct, data, first_chunk_bytes, 0)) return {};
   double spent = now_s() - start;
   std::ptrdiff_t written = first_chunk_bytes;
   if (spent * 8 < most_s) {
     start = now_s();
-    busy = processor_s();
+    busy = cpu_s_of_thread();
     std::ptrdiff_t offset = first_chunk_bytes;
     auto bytes = first_chunk_bytes * 4;
     written = 0;
@@ -84,7 +78,7 @@ DiskSpeed write_for_a_while(int descriptor, int direct, const std::byte* data) {
     } while (spent < most_s && written + bytes <= most_bytes);
   }
   if (spent <= 0) return {};
-  return {static_cast<double>(written) / spent, std::min(1.0, (processor_s() - busy) / spent)};
+  return {static_cast<double>(written) / spent, std::min(1.0, (cpu_s_of_thread() - busy) / spent)};
 }
 
 }  // namespace

@@ -35,17 +35,11 @@ std::vector<int> servers_of(const Team& team, int client) {
   return servers;
 }
 
-int node_of(const Team& team, int rank) {
-  return team.node_of_rank[static_cast<std::size_t>(rank)];
-}
-
 // "" if every client shares a node with each of its servers.
 std::string apart(const Team& team) {
   for (int client = 0; client < team.num_clients(); ++client) {
-    const int rank = team.rank_of_client[static_cast<std::size_t>(client)];
     for (const int server : servers_of(team, client)) {
-      const int server_rank = team.rank_of_server[static_cast<std::size_t>(server)];
-      if (node_of(team, rank) == node_of(team, server_rank)) continue;
+      if (team.node_of_client(client) == team.node_of_server(server)) continue;
       return fmt::format("compute rank {} and server {} are on different nodes", client, server);
     }
   }
@@ -58,7 +52,7 @@ int neighbour(const Team& team) {
   const int num_ranks = team.all.num_ranks();
   for (int step = 1; step <= num_ranks; ++step) {
     const int other = (rank + step) % num_ranks;
-    if (node_of(team, other) == node_of(team, rank)) return other;
+    if (team.node_of(other) == team.node_of(rank)) return other;
   }
   return rank;
 }
