@@ -122,7 +122,14 @@ void OpenFile::look(const Transfer& call) {
   if (is_known && own.places.empty()) return;
   const Bytes bytes = is_known ? Bytes{own.places.front().offset, own.end} : all;
   const Adds waiting(tally_.flush_s);
-  if (hidden_files().board().wait(id_, bytes, true)) ++tally_.flushes;
+  Board& board = hidden_files().board();
+  const std::int64_t end = board.pending_end(id_);
+  bool waited = board.wait(id_, bytes, true);
+  // A hole before what waits is read as zeros only if the file reaches beyond it.
+  MPI_Offset size = 0;
+  if (end > bytes.end && PMPI_File_get_size(file_, &size) == MPI_SUCCESS && size < bytes.end)
+    waited |= board.wait(id_, {}, true);
+  if (waited) ++tally_.flushes;
 }
 
 void OpenFile::settle() {

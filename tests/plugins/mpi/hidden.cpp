@@ -145,6 +145,20 @@ void reads() {
   MPI_File_close(&file);
 }
 
+// A hole is read as zeros while what makes it one waits.
+void holes() {
+  MPI_File file = open_new("holes.dat");
+  write_own(file, 1, false, MPI_Offset{16} * block);
+  check(read_block(file, world.rank, 0) == Bytes(block), "a hole before a block");
+  MPI_Status status;
+  Bytes data(block, 1);
+  MPI_File_read_at(file, place_of(world.rank), data.data(), block, MPI_BYTE, &status);
+  int count = 0;
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  check(count == block && data == Bytes(block), "a hole of full length");
+  MPI_File_close(&file);
+}
+
 // Ranks take turns in writing ranges that overlap, ordered by barriers: the last write wins.
 void overlaps() {
   constexpr int size = 4 * block;
@@ -361,7 +375,7 @@ void memory() {
 
 int all() {
   for (const auto promise :
-       {reads, overlaps, sizes, left_to_mpi, two_handles, syncs, forks, closes, memory}) {
+       {reads, holes, overlaps, sizes, left_to_mpi, two_handles, syncs, forks, closes, memory}) {
     promise();
     MPI_Barrier(MPI_COMM_WORLD);
   }
