@@ -5,13 +5,11 @@
 // hidden from here on (posix_files.hpp).
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/types.h>
 
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 
@@ -44,12 +42,6 @@ void await(const char* path, Use use = Use::name) {
   }
   errno = error;
 }
-// Streams write by functions of the C library's own.
-void await_stream(const char* path, const char* mode) {
-  await(path, Use::stdio);
-  const bool writes = mode != nullptr && std::strpbrk(mode, "wa+") != nullptr;
-  if (writes && is_posix_pattern(path)) refuse_posix(path, PosixRefusal::stream);
-}
 void await_closed() {
   if (!is_watched()) return;
   const int error = errno;
@@ -74,22 +66,18 @@ std::string place_of(const char* path) {
   return path;
 }
 
-void correct(void* facts) { correct_size(*static_cast<struct stat*>(facts)); }
-void correct(struct statx* facts) {
-  struct stat plain {};
-  plain.st_dev = makedev(facts->stx_dev_major, facts->stx_dev_minor);
-  plain.st_ino = facts->stx_ino;
-  plain.st_mode = facts->stx_mode;
-  plain.st_size = static_cast<off_t>(facts->stx_size);
-  correct_size(plain);
-  facts->stx_size = static_cast<std::uint64_t>(plain.st_size);
+struct stat* of_kind(void* facts) {
+  return static_cast<struct stat*>(facts);
+}
+struct statx* of_kind(struct statx* facts) {
+  return facts;
 }
 
 template <class Ask, class Facts>
 int ask(const char* path, Facts* facts, Ask&& of) {
-  const int code = path == nullptr ? of(nullptr) : of(place_of(path).c_str());
-  if (code == 0) correct(facts);
-  return code;
+  if (path == nullptr) return ask_facts(of_kind(facts), [&] { return of(nullptr); });
+  const std::string place = place_of(path);
+  return ask_facts(of_kind(facts), [&] { return of(place.c_str()); });
 }
 
 template <class Open>
@@ -102,6 +90,12 @@ int open_at(const char* path, int flags, Open&& open) {
 }
 
 }  // namespace
+
+void await_stream(const char* path) {
+  await(path, Use::stdio);
+  if (is_posix_pattern(path)) refuse_posix(path, PosixRefusal::stream);
+}
+
 }  // namespace tailrace::plugins
 
 using namespace tailrace::plugins;
@@ -186,10 +180,6 @@ TAILRACE_OPENAT_2(__openat64_2)
 TAILRACE_CREAT(creat, open)
 TAILRACE_CREAT(creat64, open64)
 
-TAILRACE_ON_PATH(void*, fopen, (const char* path, const char* mode), (path, mode),
-                 await_stream(path, mode))
-TAILRACE_ON_PATH(void*, fopen64, (const char* path, const char* mode), (path, mode),
-                 await_stream(path, mode))
 TAILRACE_ASK(stat, (const char* path, void* facts), path, (name, facts))
 TAILRACE_ASK(stat64, (const char* path, void* facts), path, (name, facts))
 TAILRACE_ASK(lstat, (const char* path, void* facts), path, (name, facts))

@@ -89,9 +89,7 @@ off_t seek(int descriptor, off_t offset, int whence, Pass&& pass) {
 
 template <class Pass>
 int measure(struct stat* facts, Pass&& pass) {
-  const int code = pass();
-  if (code == 0 && has_posix_files()) correct_size(*facts);
-  return code;
+  return has_posix_files() ? ask_facts(facts, pass) : pass();
 }
 
 template <class Pass>
@@ -284,9 +282,6 @@ TAILRACE_ON(int, lockf64, (int file, int command, off_t bytes), (file, command, 
               (at, bytes, may, flags, file, offset), exposed(file, pass))
 TAILRACE_MMAP(mmap)
 TAILRACE_MMAP(mmap64)
-// The system closes it together with the stream.
-TAILRACE_ON(void*, fdopen, (int file, const char* mode), (file, mode),
-            (expose_posix(file, PosixRefusal::shared_use), closing_posix(file), pass()))
 #define TAILRACE_SENDFILE(symbol)                                                    \
   TAILRACE_ON(ssize_t, symbol, (int to, int from, off_t* offset, std::size_t bytes), \
               (to, from, offset, bytes), after_all(from, [&] { return after_all(to, pass); }))

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,9 +32,9 @@ constexpr std::array<const char*, num_refusals_of_files> texts_of_refusals{
     "it is opened for appending",
     "it is opened for synchronous or direct writing",
     "it cannot be opened twice, or too many files are open or not complete",
-    "it is written by a stream",
+    "it is reopened as another stream, or its mode has a comma",
     "it is opened before MPI_Init",
-    "it is used in a way that is not followed (mmap, stdio, fork, locks)"};
+    "it is used in a way that is not followed (mmap, fork, locks)"};
 
 // What the calls of this process came to.
 struct PosixTally {
@@ -120,6 +121,32 @@ FileId id_of(const struct stat& facts) {
 
 bool same(FileId one, FileId other) {
   return one.inode == other.inode && one.device == other.device;
+}
+
+FileId id_of(const struct statx& facts) {
+  return {makedev(facts.stx_dev_major, facts.stx_dev_minor), facts.stx_ino};
+}
+bool is_regular(const struct stat& facts) { return S_ISREG(facts.st_mode); }
+bool is_regular(const struct statx& facts) { return S_ISREG(facts.stx_mode); }
+void reach(struct stat& facts, std::int64_t end) {
+  facts.st_size = std::max<off_t>(facts.st_size, end);
+}
+void reach(struct statx& facts, std::int64_t end) {
+  facts.stx_size = std::max(facts.stx_size, static_cast<decltype(facts.stx_size)>(end));
+}
+
+// What waits is looked at before the system is asked for the size, as it may be written meanwhile.
+template <class Facts>
+int ask(Facts* facts, const std::function<int()>& pass) {
+  const int code = pass();
+  if (code != 0 || OwnCalls::depth() != 0 || !watches_posix() || !hidden_files().is_started())
+    return code;
+  const FileId file = id_of(*facts);
+  if (!is_regular(*facts)) return code;
+  const std::int64_t end = hidden_files().board().pending_end(file);
+  const int again = pass();
+  if (again == 0 && same(file, id_of(*facts))) reach(*facts, end);
+  return again;
 }
 
 std::shared_ptr<PosixFile> file_of(FileId id) {
@@ -354,11 +381,8 @@ void expose_all_posix(PosixRefusal why) {
   for (const auto& file : open_files()) file->expose(why);
 }
 
-void correct_size(struct stat& facts) {
-  if (OwnCalls::depth() != 0 || !watches_posix() || !hidden_files().is_started()) return;
-  if (!S_ISREG(facts.st_mode)) return;
-  facts.st_size = std::max<off_t>(facts.st_size, hidden_files().board().pending_end(id_of(facts)));
-}
+int ask_facts(struct stat* facts, const std::function<int()>& pass) { return ask(facts, pass); }
+int ask_facts(struct statx* facts, const std::function<int()>& pass) { return ask(facts, pass); }
 
 bool leave_posix() {
   if (!is_own_process() || has_left.exchange(true)) return false;
@@ -493,9 +517,10 @@ ssize_t PosixFile::read(int descriptor, std::size_t bytes, std::optional<off_t> 
   const auto most = static_cast<std::int64_t>(
       std::min<std::uint64_t>(bytes, static_cast<std::uint64_t>(INT64_MAX - begin)));
   bool waited = board.wait(id_, {begin, begin + most}, true);
+  const std::int64_t end = board.pending_end(id_);
   ssize_t done = pass();
   // A hole before what waits is read as zeros only if the file reaches beyond it.
-  if (done >= 0 && done < most && board.pending_end(id_) > begin + done) {
+  if (done >= 0 && done < most && end > begin + done) {
     waited = true;
     board.wait(id_, {}, true);
     if (!offset) ::lseek(descriptor, begin, SEEK_SET);

@@ -4,8 +4,9 @@
 //
 // The program's descriptor stays open, and its offset in the kernel is what the program has read
 // and written, so that dup, fork and exec share it as ever. What is written by a descriptor waits
-// in the copies; what is read waits for earlier writes to its bytes. A file that is used in ways
-// that are not followed (mmap, stdio, fork, locks of fcntl) is written at once from then on.
+// in the copies; what is read waits for earlier writes to its bytes. Streams are streams of such a
+// descriptor (posix_streams.cpp). A file that is used in ways that are not followed (mmap, fork,
+// locks of fcntl, streams of other makers) is written at once from then on.
 #pragma once
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -89,10 +90,15 @@ void expose_posix(int descriptor, PosixRefusal why);
 // All open files get what waits for them, and their names.
 void publish_posix();
 void expose_all_posix(PosixRefusal why);
-// The size as the program has written it.
-void correct_size(struct stat& facts);
+// Has `pass` fill in `facts`, and corrects the size to what the program has written.
+int ask_facts(struct stat* facts, const std::function<int()>& pass);
+int ask_facts(struct statx* facts, const std::function<int()>& pass);
 // The end of the program; returns whether it has failed. Local, blocking.
 bool leave_posix();
+
+// Before the C library opens a file as a stream of its own: what waits is written, and if the name
+// matches, a line says that the file is not hidden.
+void await_stream(const char* path);
 
 // Defined with the calls of MPI: whether this process is one of several ranks, and MPI has not
 // started.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs programs that write by POSIX under ``tailrace exec --with hidden``.
 
-``check_hidden_posix.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``random`` calls, ``failures``,
-``killed``, ``memory``, ``python`` and ``killed_python`` (h5py and netCDF4), or ``ranks`` (the same
+``check_hidden_posix.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``random`` calls, C++'s ``streams``,
+``failures``, ``killed``, ``memory``, ``python`` and ``killed_python`` (h5py and netCDF4), or ``ranks`` (the same
 with mpi4py). What a program prints, and its files, must be those of a run without Tailrace.
 """
 
@@ -79,6 +79,24 @@ def check_random(folder: Path, bin_dir: str, program: str) -> None:
         assert f"tailrace: TAILRACE_IO_CLOSE={close}: " in done.stderr, said
         total += facts_of(done.stderr)[1]
     assert total > 300, total
+
+
+def check_streams(folder: Path, bin_dir: str, program: str) -> None:
+    """C++'s streams see and write what they do without Tailrace."""
+    words = [program, str(folder / "files")]
+    alone = run(folder / "files", words, None)
+    assert alone.returncode == 0, alone.stderr
+    left = files_of(folder / "files")
+    for slow_ms, close in ((0, "later"), (1, "later"), (1, "wait")):
+        environment = environment_of(bin_dir, slow_ms, TAILRACE_IO_CLOSE=close)
+        done = run(folder / "files", [*prefix_of(1), *words], environment)
+        assert (done.returncode, done.stdout) == (0, alone.stdout), done.stderr
+        found = files_of(folder / "files")
+        assert sorted(found) == sorted(left), sorted(found)
+        assert [name for name in left if found[name] != left[name]] == [], done.stderr
+        _, hidden, _ = facts_of(done.stderr)
+        assert hidden > 60, done.stderr
+        assert "both.h5: written as without --with hidden: it is opened for app" in done.stderr
 
 
 def check_failures(folder: Path, bin_dir: str, program: str) -> None:
@@ -211,6 +229,7 @@ def check_ranks(folder: Path, bin_dir: str, _program: str) -> None:
 
 TASKS = {
     "random": check_random,
+    "streams": check_streams,
     "failures": check_failures,
     "killed": check_killed,
     "memory": check_memory,

@@ -20,13 +20,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { most_bytes = 600000, num_names = 3, num_descriptors = 5, block = 64 << 10 };
+enum { most_bytes = 600000, num_names = 3, num_descriptors = 5, num_streams = 3, block = 64 << 10 };
 
 static uint64_t state;
 static char folder[4000];
 static unsigned char data[most_bytes];
 static int open_files[num_descriptors];
-static int sees_otherwise;  // also by calls after which files are written at once
+static FILE* open_streams[num_streams];
+static int may_read[num_streams];
+static int is_hidden[num_streams];  // opened by a name that matches
+static int sees_otherwise;          // also by calls after which files are written at once
 
 static int below(int count) {
   state = state * 6364136223846793005u + 1442695040888963407u;
@@ -135,6 +138,75 @@ static void see_otherwise(int file, const char* path) {
   }
 }
 
+static void open_stream(int slot) {
+  static const char* const modes[] = {"w", "w+b", "r+", "rb", "wx", "w+e", "r+b", "a", "a+"};
+  if (open_streams[slot] != NULL) {
+    said("fclose", fclose(open_streams[slot]), NULL, 0);
+    open_streams[slot] = NULL;
+  }
+  const char* const mode = modes[below(sees_otherwise ? 9 : 7)];
+  const int file = open_files[below(num_descriptors)];
+  if (file >= 0 && below(4) == 0) {
+    const int copy = dup(file);
+    open_streams[slot] = fdopen(copy, mode);
+    if (open_streams[slot] == NULL) close(copy);
+    is_hidden[slot] = 0;
+  } else {
+    const int number = below(num_names);
+    open_streams[slot] = fopen(name_of(number), mode);
+    is_hidden[slot] = number < 2;
+  }
+  may_read[slot] = strpbrk(mode, "r+") != NULL && below(2);
+  if (may_read[slot] && open_streams[slot] != NULL) setvbuf(open_streams[slot], NULL, _IONBF, 0);
+  said(mode, open_streams[slot] == NULL ? -1 : 0, NULL, 0);
+}
+
+// Flushed after each write, and read without a buffer: what a buffer holds is the stream's own
+// matter.
+static void call_stream(int slot) {
+  FILE* const stream = open_streams[slot];
+  const int what = below(20);
+  if (stream == NULL || what == 0) {
+    open_stream(slot);
+    return;
+  }
+  const int bytes = size_of_write();
+  if (what < 8) {
+    fill(bytes);
+    size_t done = 0;
+    for (int i = 0; i < 3; ++i) done += fwrite(data + i, 1, (size_t)bytes / 3, stream);
+    said("fwrite", (long)done, NULL, 0);
+    said("fflush", fflush(stream), NULL, 0);
+  } else if (what < 10) {
+    said("fprintf", fprintf(stream, "%d and %s", bytes, "text"), NULL, 0);
+    said("fflush", fflush(stream), NULL, 0);
+  } else if (what < 13) {
+    if (!may_read[slot]) return;
+    said("fseek", fseek(stream, below(5000), SEEK_SET), NULL, 0);
+    const ssize_t got = (ssize_t)fread(data, 1, (size_t)bytes, stream);
+    said("fread", got, data, got);
+  } else if (what < 15) {
+    static const int whence[] = {SEEK_SET, SEEK_CUR, SEEK_END};
+    fflush(stream);
+    said("fseek", fseek(stream, below(2) ? -below(1000) : below(5000), whence[below(3)]), NULL, 0);
+    said("ftell", ftell(stream), NULL, 0);
+    fflush(stream);  // as a seek may read ahead
+  } else if (what == 15) {
+    show_file(fileno(stream));
+    said("fsync", fsync(fileno(stream)), NULL, 0);
+  } else if (what == 16) {
+    said("ftruncate", ftruncate(fileno(stream), below(most_bytes)), NULL, 0);
+  } else if (what == 17 && sees_otherwise && !may_read[slot]) {
+    // A stream of the C library's own stays one, and another one of the same file would not be it.
+    const int number = is_hidden[slot] ? below(num_names) : 2;
+    open_streams[slot] = freopen(name_of(number), "r+", stream);
+    said("freopen", open_streams[slot] == NULL ? -1 : 0, NULL, 0);
+  } else {
+    said("fclose", fclose(stream), NULL, 0);
+    open_streams[slot] = NULL;
+  }
+}
+
 static void call(int slot) {
   const int file = open_files[slot];
   const int what = below(30);
@@ -198,7 +270,15 @@ static void call(int slot) {
 static int make_calls(int count) {
   sees_otherwise = state % 3 == 0;
   for (int i = 0; i < num_descriptors; ++i) open_files[i] = -1;
-  for (int i = 0; i < count; ++i) call(below(num_descriptors));
+  for (int i = 0; i < count; ++i) {
+    if (below(4) == 0) {
+      call_stream(below(num_streams));
+    } else {
+      call(below(num_descriptors));
+    }
+  }
+  // A stream that is open is written at the end.
+  if (open_streams[0] != NULL) fputs("the end", open_streams[0]);
   for (int i = 0; i < num_names; ++i) show_name(name_of(i));
   return 0;  // some files are open
 }
