@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs programs that write by POSIX under ``tailrace exec --with hidden``.
 
-``check_hidden_posix.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``random`` calls, C++'s ``streams``,
-``failures``, ``killed``, ``memory``, ``python`` and ``killed_python`` (h5py and netCDF4), or ``ranks`` (the same
-with mpi4py). What a program prints, and its files, must be those of a run without Tailrace.
+``check_hidden_posix.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``random`` calls, C++'s
+``streams``, ``failures``, ``killed``, ``memory``, ``python`` and ``killed_python`` (h5py and
+netCDF4), or ``ranks`` (the same with mpi4py). What a program prints, and its files, must be those
+of a run without Tailrace.
 """
 
 import importlib.util
