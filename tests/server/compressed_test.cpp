@@ -140,8 +140,8 @@ TEST_F(CompressedTest, ItsChunksCountInTheMemory) {
     return taken;
   };
   EXPECT_EQ(admitted("plain", ""), 4);
-  // The chunks of one step; and those that are at work, a little over 2 MiB for all ranks of a node:
-  // of memory for 4.5 steps, they leave less than 3 steps to 2 ranks, and more to 3.
+  // The chunks of one step; and those that are at work, a little over 2 MiB for all ranks of a
+  // node: of memory for 4.5 steps, they leave less than 3 steps to 2 ranks, and more to 3.
   EXPECT_EQ(admitted("small", "deflate:1"), fewest <= 2 ? 2 : 3);
   try {
     Output output(
