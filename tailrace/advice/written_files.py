@@ -7,6 +7,7 @@ without the setting. A file that differs between these two (it holds a time) say
 
 import hashlib
 import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ State = dict[str, tuple[int, int, int]]  # path -> size, time of the last change
 
 
 def state_of(folder: Path) -> State | None:
-    """Return the files in a folder and below it, None if there are too many to search."""
+    """Return the regular files in a folder and below it, None if there are too many to search."""
     found: State = {}
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -25,6 +26,8 @@ def state_of(folder: Path) -> State | None:
             try:
                 about = path.lstat()
             except OSError:
+                continue
+            if not stat.S_ISREG(about.st_mode):  # to read a FIFO would wait for its writer
                 continue
             found[str(path.relative_to(folder))] = (about.st_size, about.st_mtime_ns, about.st_ino)
             if len(found) > MOST_ENTRIES:
@@ -37,7 +40,7 @@ def _digest(path: Path) -> bytes:
         with path.open("rb") as file:
             return hashlib.file_digest(file, hashlib.blake2b).digest()
     except OSError:
-        return b""  # a socket, a link to nothing, or one that vanished
+        return b""  # it vanished, or may not be read
 
 
 @dataclass

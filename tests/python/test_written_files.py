@@ -46,6 +46,8 @@ def wrong_of(script: str, folder: Path) -> tuple[str, WrittenFiles]:
         (WRITES + "[ -z $TAILRACE_IO ] || cp a b/c", "writes other bytes to b/c", ""),
         (WRITES + "[ -z $TAILRACE_IO ] || rm a", "does not write a", ""),
         (WRITES + "[ -z $TAILRACE_IO ] || echo > .a.tmp", "writes another file, .a.tmp", ""),
+        # What is no regular file is left alone: reading a FIFO would wait for ever.
+        (WRITES + "rm -f f l; mkfifo f; ln -s nowhere l", "", "2 files (7e-06 MB) compared"),
         # Where equal runs write files of different names, so may a run with the setting.
         (WRITES + "echo > log.$$", "", "2 files (7e-06 MB) compared after 1 run: equal; "),
     ],

@@ -14,8 +14,6 @@ from tailrace.advice.tips.situation import DoesNotApplyError, Situation
 
 MOVES = ("MPI_File_read", "MPI_File_write", "MPI_File_iread", "MPI_File_iwrite")
 TAKEN = ("MPI_File_write_all", "MPI_File_read_all", "MPI_File_write_at_all", "MPI_File_read_at_all")
-
-
 WRITES = ("MPI_File_write", "MPI_File_iwrite")
 WRITERS = r"lib(hdf5|netcdf|pnetcdf)[-_.]"
 
