@@ -16,3 +16,11 @@ Function next_call(const char* name) {
 // Defined under other names, as headers declare them in several ways.
 #define TAILRACE_AS(symbol) asm(#symbol)
 #define TAILRACE_NEXT_CALL(own, symbol) static const auto next = next_call<decltype(&own)>(#symbol);
+// A call with these arguments; `does` can call the next definition as `pass`.
+#define TAILRACE_ON(result, symbol, declared, given, does) \
+  result own_##symbol declared TAILRACE_AS(symbol);        \
+  result own_##symbol declared {                           \
+    TAILRACE_NEXT_CALL(own_##symbol, symbol)               \
+    const auto pass = [&] { return next given; };          \
+    return does;                                           \
+  }

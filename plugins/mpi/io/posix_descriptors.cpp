@@ -154,15 +154,6 @@ using namespace tailrace::plugins;
 extern "C" {
 #pragma GCC visibility push(default)
 
-// A call with these arguments; `does` has the system's call as `pass`.
-#define TAILRACE_ON(result, symbol, declared, given, does) \
-  result own_##symbol declared TAILRACE_AS(symbol);        \
-  result own_##symbol declared {                           \
-    TAILRACE_NEXT_CALL(own_##symbol, symbol)               \
-    const auto pass = [&] { return next given; };          \
-    return does;                                           \
-  }
-
 TAILRACE_ON(ssize_t, write, (int file, const void* data, std::size_t bytes), (file, data, bytes),
             write_to(file, data, bytes, {}, pass))
 #define TAILRACE_PWRITE(symbol)                                                               \

@@ -135,7 +135,8 @@ void reach(struct statx& facts, std::int64_t end) {
   facts.stx_size = std::max(facts.stx_size, static_cast<decltype(facts.stx_size)>(end));
 }
 
-// What waits is looked at before the system is asked for the size, as it may be written meanwhile.
+// Determines first where waiting data ends, and then asks the system for the size. In the other
+// order, a write that completes in between would be missing in both.
 template <class Facts>
 int ask(Facts* facts, const std::function<int()>& pass) {
   const int code = pass();

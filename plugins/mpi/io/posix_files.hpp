@@ -96,8 +96,8 @@ int ask_facts(struct statx* facts, const std::function<int()>& pass);
 // The end of the program; returns whether it has failed. Local, blocking.
 bool leave_posix();
 
-// Before the C library opens a file as a stream of its own: what waits is written, and if the name
-// matches, a line says that the file is not hidden.
+// To be called before the C library opens a stream that cannot be hidden. Writes what waits for the
+// file, and logs that a file whose name matches is not hidden. Local, blocking.
 void await_stream(const char* path);
 
 // Defined with the calls of MPI: whether this process is one of several ranks, and MPI has not

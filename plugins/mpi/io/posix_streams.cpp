@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streams of files that are hidden (posix_files.hpp). The C library's streams write by functions of
-// its own, which cannot be replaced. So these are streams of fopencookie, whose functions call
-// write, read, lseek and close as a program does. C++'s streams ask for the stream's descriptor and
-// write to it, hence fileno.
+// Streams of files that are hidden (posix_files.hpp). The streams of the C library write by
+// internal functions, which cannot be replaced. Therefore fopen and fdopen make streams by
+// fopencookie, whose functions call write, read, lseek and close as a program does. C++ streams ask
+// for the descriptor of the C stream and write to it, so fileno is replaced, too.
 #include <fcntl.h>
 #include <stdio_ext.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@
 namespace tailrace::plugins {
 namespace {
 
-constexpr std::size_t buffer_bytes = 64 << 10;  // as each write is copied and put into a list
+constexpr std::size_t buffer_bytes = 64 << 10;  // large, as each write takes a place in a list
 
 struct Stream {
   int descriptor = -1;
@@ -90,7 +90,8 @@ int close_stream(void* cookie) {
   return ::close(one->descriptor);
 }
 
-// How a file is opened for a stream; nothing for words of which only the C library knows.
+// The flags by which open opens a file for a stream of this mode; empty if only the C library can
+// (",ccs=...").
 std::optional<int> flags_of(const char* mode) {
   if (mode == nullptr || std::strchr(mode, ',') != nullptr) return {};
   int flags = 0;
@@ -224,25 +225,15 @@ using namespace tailrace::plugins;
 extern "C" {
 #pragma GCC visibility push(default)
 
-// A call with these arguments; `does` has the C library's call as `pass`.
-#define TAILRACE_ON_STREAM(result, symbol, declared, given, does) \
-  result own_##symbol declared TAILRACE_AS(symbol);               \
-  result own_##symbol declared {                                  \
-    TAILRACE_NEXT_CALL(own_##symbol, symbol)                      \
-    const auto pass = [&] { return next given; };                 \
-    return does;                                                  \
-  }
-
-TAILRACE_ON_STREAM(void*, fopen, (const char* path, const char* mode), (path, mode),
-                   open_stream(path, mode, pass))
-TAILRACE_ON_STREAM(void*, fopen64, (const char* path, const char* mode), (path, mode),
-                   open_stream(path, mode, pass))
-TAILRACE_ON_STREAM(void*, freopen, (const char* path, const char* mode, void* stream),
-                   (path, mode, stream), reopen_stream(path, mode, stream, pass))
-TAILRACE_ON_STREAM(void*, freopen64, (const char* path, const char* mode, void* stream),
-                   (path, mode, stream), reopen_stream(path, mode, stream, pass))
-TAILRACE_ON_STREAM(void*, fdopen, (int file, const char* mode), (file, mode),
-                   stream_of(file, mode, pass))
-TAILRACE_ON_STREAM(int, fileno, (void* stream), (stream), number_of(stream, pass))
-TAILRACE_ON_STREAM(int, fileno_unlocked, (void* stream), (stream), number_of(stream, pass))
+TAILRACE_ON(void*, fopen, (const char* path, const char* mode), (path, mode),
+            open_stream(path, mode, pass))
+TAILRACE_ON(void*, fopen64, (const char* path, const char* mode), (path, mode),
+            open_stream(path, mode, pass))
+TAILRACE_ON(void*, freopen, (const char* path, const char* mode, void* stream),
+            (path, mode, stream), reopen_stream(path, mode, stream, pass))
+TAILRACE_ON(void*, freopen64, (const char* path, const char* mode, void* stream),
+            (path, mode, stream), reopen_stream(path, mode, stream, pass))
+TAILRACE_ON(void*, fdopen, (int file, const char* mode), (file, mode), stream_of(file, mode, pass))
+TAILRACE_ON(int, fileno, (void* stream), (stream), number_of(stream, pass))
+TAILRACE_ON(int, fileno_unlocked, (void* stream), (stream), number_of(stream, pass))
 }

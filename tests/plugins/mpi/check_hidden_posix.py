@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from check_hidden import BLOCK, environment_of, kill_in_folder
@@ -82,22 +83,28 @@ def check_random(folder: Path, bin_dir: str, program: str) -> None:
     assert total > 300, total
 
 
-def check_streams(folder: Path, bin_dir: str, program: str) -> None:
-    """C++'s streams see and write what they do without Tailrace."""
-    words = [program, str(folder / "files")]
-    alone = run(folder / "files", words, None)
+def errors_of_equal_runs(folder: Path, bin_dir: str, words: list[str]) -> Iterator[str]:
+    """Run a command alone and hidden, compare output and files; yield what hidden runs report."""
+    alone = run(folder, words, None)
     assert alone.returncode == 0, alone.stderr
-    left = files_of(folder / "files")
+    left = files_of(folder)
     for slow_ms, close in ((0, "later"), (1, "later"), (1, "wait")):
         environment = environment_of(bin_dir, slow_ms, TAILRACE_IO_CLOSE=close)
-        done = run(folder / "files", [*prefix_of(1), *words], environment)
+        done = run(folder, [*prefix_of(1), *words], environment)
         assert (done.returncode, done.stdout) == (0, alone.stdout), done.stderr
-        found = files_of(folder / "files")
-        assert sorted(found) == sorted(left), sorted(found)
+        found = files_of(folder)
+        assert sorted(found) == sorted(left), (sorted(found), sorted(left))
         assert [name for name in left if found[name] != left[name]] == [], done.stderr
-        _, hidden, _ = facts_of(done.stderr)
-        assert hidden > 60, done.stderr
-        assert "both.h5: written as without --with hidden: it is opened for app" in done.stderr
+        yield done.stderr
+
+
+def check_streams(folder: Path, bin_dir: str, program: str) -> None:
+    """C++'s streams see and write what they do without Tailrace."""
+    place = folder / "files"
+    for errors in errors_of_equal_runs(place, bin_dir, [program, str(place)]):
+        _, hidden, _ = facts_of(errors)
+        assert hidden > 60, errors
+        assert "both.h5: written as without --with hidden: it is opened for app" in errors
 
 
 def check_failures(folder: Path, bin_dir: str, program: str) -> None:
@@ -175,19 +182,11 @@ def check_python(folder: Path, bin_dir: str, _program: str) -> None:
     """Files of h5py and netCDF4 equal those of the script alone."""
     if not has_modules("h5py", "netCDF4"):
         sys.exit(SKIPPED)
-    words = [sys.executable, str(HERE / "serial_files.py"), str(folder / "files")]
-    alone = run(folder / "files", words, None)
-    assert alone.returncode == 0, alone.stderr
-    left = files_of(folder / "files")
-    for slow_ms, close in ((0, "later"), (1, "later"), (1, "wait")):
-        environment = environment_of(bin_dir, slow_ms, TAILRACE_IO_CLOSE=close)
-        done = run(folder / "files", [*prefix_of(1), *words], environment)
-        assert done.returncode == 0, done.stderr
-        found = files_of(folder / "files")
-        assert sorted(found) == sorted(left), (sorted(found), sorted(left))
-        assert [name for name in left if found[name] != left[name]] == [], done.stderr
-        files, hidden, at_once = facts_of(done.stderr)
-        assert files >= 16 and hidden > 300 and at_once == 0, done.stderr
+    place = folder / "files"
+    words = [sys.executable, str(HERE / "serial_files.py"), str(place)]
+    for errors in errors_of_equal_runs(place, bin_dir, words):
+        files, hidden, at_once = facts_of(errors)
+        assert files >= 16 and hidden > 300 and at_once == 0, errors
 
 
 def check_killed_python(folder: Path, bin_dir: str, _program: str) -> None:
