@@ -235,7 +235,7 @@ def test_runs_below_a_folder_are_known(archive: Archive, run: Path, tmp_path: Pa
     archive.run("restore", top, "--to", tmp_path / "out")
     crates = [path.parent.name for path in (tmp_path / "out").rglob("ro-crate-metadata.json")]
     assert sorted(crates) == ["a", "alone", "b"]
-    # One file beside a run, and one of a run, describe none.
+    # A single file of a run is not described as a run.
     (run / "more").write_text("more")
     archive.run("add", run / "more")
     assert len(found("grid >= 0")) == 3
