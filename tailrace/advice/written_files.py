@@ -95,13 +95,13 @@ class WrittenFiles:
         expected = {name: one for name, one in self.plain[0].items() if name not in varying}
         for name, digest in sorted(expected.items()):
             if name not in found:
-                return f"does not write {name}"
+                return f"with the setting it does not write {name}"
             if found[name] != digest:
-                return f"writes other bytes to {name}"
+                return f"with the setting it writes other bytes to {name}"
         # Where equal runs write files of other names, another name is no fault.
         if not any((name in self.plain[0]) != (name in self.plain[1]) for name in varying):
             for name in sorted(found.keys() - expected.keys() - varying):
-                return f"writes another file, {name}"
+                return f"with the setting it writes another file, {name}"
         self.equal |= expected.keys()
         self.size = sum((self.folder / name).stat().st_size for name in expected)
         self.runs += 1

@@ -54,7 +54,7 @@ def wrong_of(script: str, folder: Path) -> tuple[str, WrittenFiles]:
 )
 def test_files_are_compared(plain_launcher: Path, script: str, wrong: str, text: str) -> None:
     found, files = wrong_of(script, plain_launcher)
-    assert found == wrong
+    assert found == (f"with the setting it {wrong}" if wrong else "")
     assert files.text.startswith(text) and bool(text) == bool(files.text)
 
 
@@ -85,4 +85,4 @@ def test_apply_says_what_was_compared_and_refuses_other_files(plain_launcher: Pa
     assert found["files"] == {"compared": ["a", "b/c"], "bytes": 7, "runs": 8, "varying": []}
     words[-1] += "[ -z $TAILRACE_IO ] || rm a"
     done = CliRunner().invoke(app, words)
-    assert "does not write a" in str(done.exception)
+    assert "with the setting it does not write a" in str(done.exception)
