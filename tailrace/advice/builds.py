@@ -24,6 +24,7 @@ from tailrace.profile.job import check_program
 
 BUILD_TIMEOUT_S = 3600.0
 CLOCKS_DIFFER_S = 86400.0  # at most, of a node and a file server
+TICK_S = 0.02  # times of files come from a clock that advances in ticks, 10 ms long at most
 # How compilers sign what they make, most particular first: clang links gcc's start files.
 SIGNATURES = {
     "clang": re.compile(rb"clang version (\d+)"),
@@ -230,7 +231,7 @@ def _written_since(path: Path, begin_s: float) -> bool:
     if begin_s - written_s > CLOCKS_DIFFER_S:
         return False
     ahead_s = time_of_files(path.parent) - time.time()
-    return written_s - ahead_s > begin_s
+    return written_s - ahead_s > begin_s - TICK_S
 
 
 def _digest(path: Path) -> str:
