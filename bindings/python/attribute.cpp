@@ -233,7 +233,7 @@ template <class Item>
 nb::object list_of(const std::vector<Item>& items) {
   if constexpr (is_one_of<Item, std::string, bool, std::int64_t, double>) {
     nb::list made;
-    for (const Item item : items) made.append(item_of<Item>(item));
+    for (const auto& item : items) made.append(item_of<Item>(item));
     return made;
   } else {
     return numpy_array(items.data(), items.size());

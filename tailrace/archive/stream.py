@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads an object of a target from a start to an end; the next block is read meanwhile."""
+"""Reads an object of a target from a start to an end; the next blocks are read meanwhile."""
 
 import mmap
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
 BLOCK_BYTES = 8 << 20
+# A writer that fills the system's cache is stopped for up to 0.2 s at a time and then writes much
+# at once. A disk reads and writes at the same time only if that much was read meanwhile.
+NUM_BLOCKS = 8
 PAGE_BYTES = mmap.PAGESIZE
 
 
@@ -23,8 +27,8 @@ class Readable(Protocol):
 class Stream:
     """Bytes of an object one after the other; a context.
 
-    `cached`: bytes may come from a cache of the system; not where a copy is verified. Two blocks of
-    memory are used again and again: new memory costs more than the copy into it.
+    `cached`: bytes may come from a cache of the system; not where a copy is verified. A few blocks
+    of memory are used again and again: new memory costs more than the copy into it.
     """
 
     def __init__(
@@ -40,12 +44,11 @@ class Stream:
         length = self._last - self._next
         size = min(BLOCK_BYTES, length)
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        self._blocks = [
-            memoryview(mmap.mmap(-1, size, flags=flags)) if size > 0 else memoryview(b"")
-            for _ in range(2 if length > size else 1)
-        ]
+        count = min(NUM_BLOCKS, -(-length // size)) if size > 0 else 0
+        self._free = [memoryview(mmap.mmap(-1, size, flags=flags)) for _ in range(count)]
+        self._shown: memoryview | None = None  # the block that `_left` is a part of
+        self._coming: deque[tuple[memoryview, Future[memoryview]]] = deque()
         self._pool = ThreadPoolExecutor(1)
-        self._coming: Future[memoryview] | None = None
         self._ask()
 
     def __enter__(self) -> "Stream":
@@ -55,12 +58,24 @@ class Stream:
         self._pool.shutdown(cancel_futures=True)
 
     def _ask(self) -> None:
-        length = min(BLOCK_BYTES, self._last - self._next)
-        self._coming = None
-        if length > 0:
-            self._blocks.reverse()  # the other one is what `_left` shows
-            self._coming = self._pool.submit(self._fill, self._next, self._blocks[0][:length])
+        """Have all blocks filled that are free."""
+        while self._free and self._next < self._last:
+            block = self._free.pop()
+            length = min(BLOCK_BYTES, self._last - self._next)
+            filled = self._pool.submit(self._fill, self._next, block[:length])
+            self._coming.append((block, filled))
             self._next += length
+
+    def _show(self) -> bool:
+        """Make the next block the one that is shown; False at the end of the object."""
+        if self._shown is not None:
+            self._free.append(self._shown)
+            self._shown = None
+            self._ask()
+        if self._coming:
+            self._shown, filled = self._coming.popleft()
+            self._left = filled.result()
+        return bool(self._left)
 
     def _fill(self, offset: int, block: memoryview) -> memoryview:
         length = self._source.read_into(self._key, offset, block, self._cached)
@@ -72,13 +87,8 @@ class Stream:
         A part is valid until the next one is asked for.
         """
         while length > 0:
-            if not self._left:
-                if self._coming is None:
-                    return
-                self._left = self._coming.result()
-                self._ask()
-                if not self._left:
-                    return
+            if not self._left and not self._show():
+                return
             part = self._left[:length]
             self._left = self._left[len(part) :]
             length -= len(part)
