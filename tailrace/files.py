@@ -15,6 +15,9 @@ from tailrace.errors import TailraceError
 
 _ACCESS_LIST = "system.posix_acl_access"
 _NO_FILE = "it is a device or a pipe, which a file would replace"
+TICK_NS = 20_000_000  # more than the ticks of kernels, 1 to 10 ms
+#: More than the tick of file systems that keep whole seconds, such as those of Lustre.
+WHOLE_TICK_NS = 1_020_000_000
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 
 
@@ -30,6 +33,11 @@ def time_of_files(folder: Path) -> float:
             return os.fstat(file.fileno()).st_mtime
     except OSError:  # nobody here writes into this folder
         return time.time()
+
+
+def tick_ns(time_ns: int) -> int:
+    """Return by how much the time of a file may lie before the write that it stands for."""
+    return TICK_NS if time_ns % 1_000_000_000 else WHOLE_TICK_NS
 
 
 def require_writable(path: Path, option: str) -> None:

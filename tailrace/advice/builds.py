@@ -19,12 +19,11 @@ from types import TracebackType
 
 from tailrace.advice.experiment import Proposal, RunFailedError
 from tailrace.errors import TailraceError
-from tailrace.files import time_of_files
+from tailrace.files import tick_ns, time_of_files
 from tailrace.profile.job import check_program
 
 BUILD_TIMEOUT_S = 3600.0
 CLOCKS_DIFFER_S = 86400.0  # at most, of a node and a file server
-TICK_S = 0.02  # times of files come from a clock that advances in ticks, 10 ms long at most
 # How compilers sign what they make, most particular first: clang links gcc's start files.
 SIGNATURES = {
     "clang": re.compile(rb"clang version (\d+)"),
@@ -227,11 +226,12 @@ def _written(path: Path) -> tuple[int, ...]:
 
 def _written_since(path: Path, begin_s: float) -> bool:
     """Tell whether a file was written after a time of this node's clock."""
-    written_s = path.stat().st_mtime
+    written_ns = path.stat().st_mtime_ns
+    written_s = written_ns / 1e9
     if begin_s - written_s > CLOCKS_DIFFER_S:
         return False
     ahead_s = time_of_files(path.parent) - time.time()
-    return written_s - ahead_s > begin_s - TICK_S
+    return written_s - ahead_s > begin_s - tick_ns(written_ns) / 1e9
 
 
 def _digest(path: Path) -> str:

@@ -14,15 +14,9 @@ from collections.abc import Iterable, Iterator
 
 from tailrace.archive.bundle import Changed
 from tailrace.archive.entry import FILE, Entry
+from tailrace.files import tick_ns
 
-TICK_NS = 20_000_000  # more than the ticks of kernels, 1 to 10 ms
-#: More than the tick of file systems that keep whole seconds, such as those of Lustre.
-WHOLE_TICK_NS = 1_020_000_000
 MOST_SEEN = 4096  # entries that wait for their tick, while the files before them are packed
-
-
-def _tick_ns(ctime_ns: int) -> int:
-    return TICK_NS if ctime_ns % 1_000_000_000 else WHOLE_TICK_NS
 
 
 def seen_early(entries: Iterable[Entry]) -> Iterator[Entry]:
@@ -41,7 +35,7 @@ def left_ns(entry: Entry) -> int:
     if entry.kind != FILE:
         return 0
     passed_ns = time.monotonic_ns() - entry.seen_ns
-    return max(0, _tick_ns(entry.ctime_ns) - passed_ns)
+    return max(0, tick_ns(entry.ctime_ns) - passed_ns)
 
 
 def settled_status(descriptor: int, entry: Entry) -> os.stat_result:

@@ -11,7 +11,7 @@ from archive_common import Archive
 
 from tailrace.archive import settled
 from tailrace.archive.entry import FILE, FOLDER, Entry
-from tailrace.files import time_of_files
+from tailrace.files import TICK_NS, WHOLE_TICK_NS, time_of_files
 
 DAY_S = 86400
 
@@ -55,7 +55,7 @@ def test_a_file_is_read_after_its_tick(tmp_path: Path, monkeypatch: pytest.Monke
     archive = Archive(tmp_path)
     archive.run("add", path)
     (age_ns,) = read_ns
-    assert age_ns >= settled.TICK_NS
+    assert age_ns >= TICK_NS
     path.write_bytes(b"2" * 5000)
     assert archive.json("add", path)[0]["files"] == 1
 
@@ -104,14 +104,14 @@ def test_later_files_are_seen_instead_of_waiting(
     def walked() -> Iterator[Entry]:
         for i in range(10):
             seen.append(str(i))
-            clock(settled.TICK_NS // 4)
+            clock(TICK_NS // 4)
             yield Entry(str(i), FILE, ctime_ns=1)
 
     monkeypatch.setattr(settled, "MOST_SEEN", 8)
     entries = settled.seen_early(walked())
     first = next(entries)
     assert (first.path, len(seen)) == ("0", 5) and settled.left_ns(first) == 0
-    clock(10 * settled.TICK_NS)
+    clock(10 * TICK_NS)
     assert [next(entries).path for _ in range(4)] == ["1", "2", "3", "4"] and len(seen) == 5
     assert [entry.path for entry in entries] == ["5", "6", "7", "8", "9"]
 
@@ -120,10 +120,10 @@ def test_ticks(clock: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) ->
     """Where times are whole seconds, a tick lasts a second; memory is bounded meanwhile."""
     entry = Entry("f", FILE, ctime_ns=7 * 10**9, seen_ns=time.monotonic_ns())
     clock(10**9)
-    assert settled.left_ns(entry) == settled.WHOLE_TICK_NS - 10**9
+    assert settled.left_ns(entry) == WHOLE_TICK_NS - 10**9
     clock(10**9)
     assert settled.left_ns(entry) == 0
     assert settled.left_ns(Entry("d", FOLDER)) == 0
     monkeypatch.setattr(settled, "MOST_SEEN", 3)
     coming = settled.seen_early(Entry(str(i), FILE, ctime_ns=10**9) for i in range(5))
-    assert [next(coming).path, settled.left_ns(next(coming))] == ["0", settled.WHOLE_TICK_NS]
+    assert [next(coming).path, settled.left_ns(next(coming))] == ["0", WHOLE_TICK_NS]
