@@ -17,6 +17,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
+# Each worker has a session of its own, as launchers have in ctest (tests/mpiexec.sh.in says why).
+if "PYTEST_XDIST_WORKER" in os.environ and os.getpgrp() != os.getpid():
+    os.setsid()
+
 
 @pytest.fixture(autouse=True)
 def _no_mpi_in_this_process() -> Iterator[None]:
