@@ -55,6 +55,7 @@ class _Restorer:
         self._ready: set[tuple[str, str]] = set()
         self._folders: list[int] = []
         self._links: list[int] = []
+        self._sparse: set[int] = set()  # sparse members that have their name
 
     def _name(self, entry: Entry) -> str:
         return entry.path[len(self._base) :].lstrip("/")
@@ -189,9 +190,9 @@ class _Restorer:
     def _member(self, entry: Entry, stream: Stream) -> bool:
         """Restore one member; its data is read in any case. False: it is damaged."""
         if entry.kind == FOLDER:
-            self._folders.append(entry.id)
             if self._name(entry):
                 self._beneath.make_folder(self._name(entry))
+            self._folders.append(entry.id)
             return True
         if entry.kind in (SYMLINK, HARD_LINK):
             self._links.append(entry.id)
@@ -211,16 +212,24 @@ class _Restorer:
         status = self._beneath.status(name)
         if status is None:
             return True
-        if stat.S_ISREG(status.st_mode) and status.st_size == entry.size and entry.kind == FILE:
-            with os.fdopen(self._beneath.open_to_read(name), "rb", buffering=0) as file:
-                if file_checksum(file, entry.algorithm) == entry.file_checksum:
-                    self.done.kept += 1
-                    return False
+        if self._is_there(name, entry):
+            self.done.kept += 1
+            return False
         if entry.kind == SPARSE and stat.S_ISREG(status.st_mode) and status.st_size == entry.size:
-            return not self._has_extents(name, entry)  # else `_write` compares
+            return True  # its holes are others: `_write` compares
         if not self._force or stat.S_ISDIR(status.st_mode):
             raise TailraceError(DIFFERENT)
         return True
+
+    def _is_there(self, name: str, entry: Entry) -> bool:
+        """Say whether a file has the bytes, and of a sparse member the holes, of a member."""
+        status = self._beneath.status(name)
+        if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
+            return False
+        with os.fdopen(self._beneath.open_to_read(name), "rb", buffering=0) as file:
+            if entry.kind == SPARSE:
+                return sparse_checksum(file, entry.size, entry.algorithm) == entry.checksum
+            return file_checksum(file, entry.algorithm) == entry.file_checksum
 
     def _write(self, name: str, entry: Entry, blocks: Any) -> bool:
         temporary = f".tailrace-partial-{entry.id}"
@@ -232,9 +241,12 @@ class _Restorer:
             if entry.kind == SPARSE and self._has_bytes(name, descriptor):
                 self._beneath.drop(name, temporary)
                 self.done.kept += 1
+                self._sparse.add(entry.id)
                 return True
             problems = set_status(descriptor, entry)
             self._beneath.publish(name, temporary, self._force)
+            if entry.kind == SPARSE:
+                self._sparse.add(entry.id)
         except FileExistsError:
             self._beneath.drop(name, temporary)
             raise TailraceError(DIFFERENT) from None
@@ -254,13 +266,6 @@ class _Restorer:
 
     def _note(self, entry: Entry, problems: list[str]) -> None:
         self.done.problems += [f"{entry.path}: {problem}" for problem in problems]
-
-    def _has_extents(self, name: str, entry: Entry) -> bool:
-        """Say whether a file has the bytes and the holes of a sparse member."""
-        with os.fdopen(self._beneath.open_to_read(name), "rb", buffering=0) as file:
-            same = sparse_checksum(file, entry.size, entry.algorithm) == entry.checksum
-        self.done.kept += same
-        return same
 
     def _has_bytes(self, name: str, descriptor: int) -> bool:
         """Say whether a file exists and has the same bytes as an open one."""
@@ -284,8 +289,11 @@ class _Restorer:
                 self._report(entry, error)
         folders = [self._archive.index.member(number) for number in self._folders]
         for entry in sorted(folders, key=lambda entry: entry.path, reverse=True):
-            if self._name(entry):
-                self._note(entry, self._beneath.set_folder(self._name(entry), entry))
+            try:
+                if self._name(entry):
+                    self._note(entry, self._beneath.set_folder(self._name(entry), entry))
+            except (OSError, TailraceError) as error:
+                self._report(entry, error)
 
     def _link(self, entry: Entry) -> None:
         name = self._name(entry)
@@ -306,7 +314,10 @@ class _Restorer:
         inside = entry.link.startswith(f"{self._base.rstrip('/')}/")
         other = entry.link[len(self._base) :].lstrip("/")
         same = newest is not None and newest.entry.id == data.id
-        if inside and same and self._beneath.status(other) and not self._beneath.status(name):
+        free = self._beneath.status(name) is None
+        # What has the other name may be a newer file, which was left alone.
+        there = inside and same and (data.id in self._sparse or self._is_there(other, data))
+        if there and free:
             self._beneath.make_hard_link(name, other)
             self.done.files += 1
             return
