@@ -237,7 +237,7 @@ class _Packer:
             file.flush()
             entry = Entry(path, FILE)
             set_status(entry, os.fstat(file.fileno()))
-            entry.mode = 0o644
+            entry.mode, entry.ino, entry.dev = 0o644, 0, 0  # no inode: see `remove.GENERATED`
             writer.add(entry, file.fileno())
             self._archive.index.add(self._bundle, entry)
 

@@ -15,6 +15,11 @@ from tailrace.archive.opened import Archive
 from tailrace.archive.target import TargetError
 from tailrace.errors import TailraceError
 
+#: Members that `add` made itself have a time of their status and no inode. Files have both, or
+#: neither where `rebuild-index` knew only their headers. Some builds of SQLite do not apply LIKE
+#: to bytes.
+GENERATED = "CAST(path AS TEXT) LIKE '%/ro-crate-metadata.json' AND ino = 0 AND ctime_ns != 0"
+
 
 @dataclass
 class Removed:
@@ -42,7 +47,7 @@ def _matching(archive: Archive, paths: list[str]) -> tuple["array[int]", list[in
 def _left(archive: Archive, bundle: int) -> int:
     row = archive.index.run(
         "SELECT COUNT(*) FROM files WHERE bundle = ? AND removed = 0 AND kind != 'd'"
-        " AND path NOT LIKE '%/ro-crate-metadata.json'",
+        f" AND NOT ({GENERATED})",
         (bundle,),
     ).fetchone()
     return int(row[0])
