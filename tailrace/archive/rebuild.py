@@ -50,52 +50,79 @@ class Rebuilt:
 
 
 def rebuild(archive: Archive, tell: Tell = silent) -> Rebuilt:
-    """Add to the index every bundle of every target that it has not."""
+    """Add to the index every bundle of every target that it has not.
+
+    A bundle is read from the first copy whose end is sound; only without one, its headers are. The
+    bundles come in the order in which they were begun, as the last version of a path counts.
+    """
     done = Rebuilt()
+    for left in archive.index.bundles("state = ? AND built = ''", (OPEN,)):
+        archive.index.forget(left.id)  # of a killed `rebuild-index`
+    known = {bundle.key: bundle for bundle in archive.index.bundles("state != ?", (OPEN,))}
+    places: dict[str, list[Target]] = {}
     for place in archive.config.places:
         try:
             target = archive.target(place.name)
-            keys = sorted(key for key in target.keys() if key.endswith(".tar"))  # noqa: SIM118
-            known = {bundle.key: bundle for bundle in archive.index.bundles("state != ?", (OPEN,))}
-            away = [key for key in keys if key not in known]
-            wait_staged(target, away, tell)
+            keys = [key for key in target.keys() if key.endswith(".tar")]  # noqa: SIM118
+            wait_staged(target, [key for key in keys if key not in known], tell)
         except TargetError as error:
             done.problems.append(str(error))
             continue
         for key in keys:
-            tell(f"{place.name}: {key}")
-            try:
-                if key in known:
-                    if place.name not in known[key].states:
-                        archive.index.set_copy(known[key].id, place.name, FOUND)
-                        done.copies += 1
-                else:
-                    _read(archive, target, key, done)
-            except TargetError as error:
-                done.problems.append(str(error))
+            places.setdefault(key, []).append(target)
+    for key in sorted(places):
+        tell(key)
+        if key in known:
+            number, states = known[key].id, known[key].states
+        else:
+            number, states = _take(archive, places[key], key, done), {}
+        for target in places[key] if number else []:
+            if target.name not in states:
+                archive.index.set_copy(number, target.name, FOUND)
+                done.copies += 1
     return done
 
 
-def _read(archive: Archive, target: Target, key: str, done: Rebuilt) -> None:
+def _take(archive: Archive, targets: list[Target], key: str, done: Rebuilt) -> int:
+    """Index a bundle from one of its copies; returns its number, or 0 if none can be read."""
+    readable = []
+    for target in targets:
+        try:
+            if number := _read(archive, target, key, done):
+                return number
+            readable.append(target)
+        except TargetError as error:
+            done.problems.append(str(error))
+    for target in readable:
+        try:
+            return _salvage(archive, target, key, target.size(key) or 0, done)
+        except TargetError as error:
+            done.problems.append(str(error))
+    return 0
+
+
+def _read(archive: Archive, target: Target, key: str, done: Rebuilt) -> int:
+    """Index a bundle from the index at its end; returns its number, or 0 if that is damaged."""
     size = target.size(key) or 0
     end = read_end(target.read(key, max(0, size - TAIL_BYTES), TAIL_BYTES))
     archive.require_lock()
-    if end is not None and end["key"] == key:
-        number = archive.index.new_bundle(key, 1, "")
-        try:
-            members = _take_index(archive, target, number, end)
-        except (ValueError, KeyError, TypeError, zlib.error) as error:
-            done.problems.append(f"target {target.name}, {key}: its index is damaged ({error})")
-            archive.index.forget(number)
-        else:
-            archive.index.seal(number, size, end["digest"], end["trailer"])
-            archive.index.set_copy(number, target.name, FOUND)
-            done.bundles, done.copies = done.bundles + 1, done.copies + 1
-            done.members += members
-            return
-    else:
-        done.problems.append(f"target {target.name}, {key}: its end is damaged; headers are read")
-    _salvage(archive, target, key, size, done)
+    if end is None or end["key"] != key:
+        done.problems.append(f"target {target.name}, {key}: its end is damaged")
+        return 0
+    number = archive.index.new_bundle(key, 1, "")
+    try:
+        members = _take_index(archive, target, number, end)
+    except (ValueError, KeyError, TypeError, zlib.error) as error:
+        done.problems.append(f"target {target.name}, {key}: its index is damaged ({error})")
+        archive.index.forget(number)
+        return 0
+    except TargetError:
+        archive.index.forget(number)
+        raise
+    archive.index.seal(number, size, end["digest"], end["trailer"])
+    done.bundles += 1
+    done.members += members
+    return number
 
 
 def _lines(target: Target, key: str, start: int, size: int) -> Iterator[bytes]:
@@ -145,9 +172,26 @@ def is_safe(path: str) -> bool:
 # Bundles without a usable index
 
 
-def _salvage(archive: Archive, target: Target, key: str, size: int, done: Rebuilt) -> None:
+def _salvage(archive: Archive, target: Target, key: str, size: int, done: Rebuilt) -> int:
     """Index a bundle by its headers; behind a damaged one the next is searched by 512 bytes."""
+    done.problems.append(f"target {target.name}, {key}: headers are read")
+    archive.require_lock()
     number = archive.index.new_bundle(key, 1, "")
+    try:
+        end, digest, members = _salvaged(archive, target, key, size, number, done)
+    except TargetError:
+        archive.index.forget(number)
+        raise
+    archive.index.seal(number, size, digest, end)
+    done.bundles += 1
+    done.members += members
+    return number
+
+
+def _salvaged(
+    archive: Archive, target: Target, key: str, size: int, number: int, done: Rebuilt
+) -> tuple[int, str, int]:
+    """Add the members that are found; returns where the last ends, the digest, and how many."""
     digest = hashlib.sha256()
     at, end, members = 0, 0, 0
     while at < size:
@@ -172,10 +216,7 @@ def _salvage(archive: Archive, target: Target, key: str, size: int, done: Rebuil
         _set_sums(target, key, entry, digest)
         archive.index.add(number, entry)
         members, end = members + 1, entry.end
-    archive.index.seal(number, size, digest.hexdigest(), end)
-    archive.index.set_copy(number, target.name, FOUND, "indexed by its headers")
-    done.bundles, done.copies = done.bundles + 1, done.copies + 1
-    done.members += members
+    return end, digest.hexdigest(), members
 
 
 def _set_packed(entry: Entry, records: Mapping[str, str]) -> None:
