@@ -131,28 +131,40 @@ def _make_copy(
         whole = state != DAMAGED and target.size(bundle.key) == bundle.size
         if whole and not check_copy(archive, bundle, name, tell):
             return
-        if not _has_other_source(archive, bundle, name):
-            raise TargetError(name, bundle.key, "the copy is damaged, and no other one is known")
+        # Each of two damaged copies may have what the other has lost.
+        present = target.size(bundle.key) is not None
+        if present and not _has_other_source(archive, bundle, name, tell):
+            raise TargetError(name, bundle.key, "the copy is damaged, and no other one is sound")
         archive.require_lock()
         target.delete(bundle.key)
     with local_bundle(archive, bundle, name, tell) as source:
         send(archive, bundle, name, source, tell, begun)
 
 
-def _has_other_source(archive: Archive, bundle: Bundle, name: str) -> bool:
-    return bool(bundle.built and Path(bundle.built).exists()) or any(
-        other != name for other in bundle.verified
-    )
+def _has_other_source(archive: Archive, bundle: Bundle, name: str, tell: Tell) -> bool:
+    """Say whether a bundle can be copied from where it was built, or from a copy that is sound."""
+    if _built_file(bundle) is not None:
+        return True
+    others = [other for other in bundle.verified if other != name]
+    return any(not check_copy(archive, bundle, other, tell) for other in others)
+
+
+def _built_file(bundle: Bundle) -> Path | None:
+    """Return the local file in which a bundle was built; None if it is gone or not whole."""
+    built = Path(bundle.built) if bundle.built else None
+    if built is None or not built.exists() or built.stat().st_size != bundle.size:
+        return None
+    return built
 
 
 @contextlib.contextmanager
 def local_bundle(archive: Archive, bundle: Bundle, not_from: str, tell: Tell) -> Iterator[Path]:
     """Yield a local file with the bundle: where it was built, else of another verified copy."""
-    built = Path(bundle.built) if bundle.built else None
-    if built is not None and built.exists() and built.stat().st_size == bundle.size:
+    built = _built_file(bundle)
+    if built is not None:
         yield built
         return
-    for name in bundle.verified:
+    for name in archive.index.bundle(bundle.id).verified:
         if name == not_from:
             continue
         target = archive.target(name)

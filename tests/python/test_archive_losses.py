@@ -108,3 +108,36 @@ def test_a_killed_rebuild_index_is_done_again(archive: Archive, source: Path) ->
     base.close()
     assert "target two" in archive.run("rebuild-index", status=1)  # has no folder yet
     archive.run("restore", source / "a", "--to", source / "out")
+
+
+def test_a_damaged_copy_is_replaced_only_by_a_sound_one(archive: Archive, source: Path) -> None:
+    contents = {name: os.urandom(2000) for name in "ab"}
+    for name, content in contents.items():
+        (source / name).write_bytes(content)
+    archive.run("add", source, "--copies", "2")
+    places = {Path(row["path"]).name: row["offset"] for row in archive.json("list")}
+    for target, name in (("one", "a"), ("two", "b")):
+        (copy,) = archive.bundles(target)
+        raw = bytearray(copy.read_bytes())
+        raw[places[name] + 1000] ^= 1
+        copy.write_bytes(raw)
+    archive.run("verify", "--target", "one", status=1)
+    text = archive.run("copy", source, "--copies", "2", status=1)
+    assert "no other one is sound" in text
+    archive.run("restore", source, "--to", source / "out")
+    for name, content in contents.items():
+        assert (source / "out" / "src" / name).read_bytes() == content
+
+
+def test_nothing_is_deleted_where_a_target_is_not_mounted(archive: Archive, source: Path) -> None:
+    (source / "a").write_text("x")
+    archive.run("add", source, "--copies", "2")
+    (archive.folder / "one").rename(archive.folder / "elsewhere")
+    (archive.folder / "one").mkdir()
+    text = archive.run("remove", source, "--target", "one", "--yes", status=1)
+    assert "mounted" in text
+    text = archive.run("rebuild-index", status=1)
+    assert "mounted" in text
+    (archive.folder / "one").rmdir()
+    (archive.folder / "elsewhere").rename(archive.folder / "one")
+    assert {row["target"] for row in archive.json("verify")} == {"one", "two"}

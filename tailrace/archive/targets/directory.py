@@ -124,19 +124,25 @@ class Directory(Target):
             raise self.fail(key, error) from error
 
     def keys(self) -> Iterator[str]:
+        found = False
         try:
             with os.scandir(self.path) as entries:
                 for entry in entries:
                     if KEY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                        found = True
                         yield entry.name
         except FileNotFoundError:
             raise self.fail("", f"no folder {self.path}; is its file system mounted?") from None
         except OSError as error:
             raise self.fail("", error) from error
+        if not found:
+            self._require_marker("")
 
     def delete(self, key: str) -> None:
         try:
-            self._file(key).unlink(missing_ok=True)
+            self._file(key).unlink()
+        except FileNotFoundError:
+            self._require_marker(key)
         except OSError as error:
             raise self.fail(key, error) from error
 
