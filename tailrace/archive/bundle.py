@@ -35,7 +35,7 @@ from tailrace.archive.comparison import Comparison, Sums, sums_of
 from tailrace.archive.entry import FILE, SPARSE, Entry, padded
 from tailrace.archive.packed import FRAME_BYTES, LEAST_GAIN, compress
 from tailrace.archive.read_back import ReadBack
-from tailrace.archive.sparse import map_of
+from tailrace.archive.sparse import map_of, write_at
 from tailrace.archive.stream import PAGE_BYTES
 from tailrace.errors import TailraceError
 
@@ -244,12 +244,12 @@ class BundleWriter:
     def _write_pages(self, block: memoryview, offset: int) -> None:
         if self._direct >= 0:
             try:
-                _write_at(self._direct, block, offset)
+                write_at(self._direct, block, offset)
                 return
             except OSError as error:
                 if error.errno != errno.EINVAL:
                     raise
-        _write_at(self._file, block, offset)
+        write_at(self._file, block, offset)
 
     def _wait(self) -> None:
         """Wait until the block that was handed over is written."""
@@ -283,7 +283,7 @@ class BundleWriter:
         self._hand_over()
         self._wait()
         try:
-            _write_at(self._file, self._blocks[0][: self._filled], self._start)
+            write_at(self._file, self._blocks[0][: self._filled], self._start)
             os.fsync(self._file)
         except OSError as error:
             raise TailraceError(f"{self.path}: {error.strerror}") from error
@@ -333,12 +333,6 @@ def _open_direct(path: Path) -> int:
         return os.open(path, os.O_WRONLY | os.O_DIRECT | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return -1
-
-
-def _write_at(descriptor: int, block: memoryview, offset: int) -> None:
-    while block:
-        length = os.pwrite(descriptor, block, offset)
-        block, offset = block[length:], offset + length
 
 
 def trailer_header(key: str, name: str, size: int) -> bytes:

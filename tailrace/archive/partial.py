@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.archive.beneath import Beneath
+from tailrace.archive.beneath import Beneath, give_access
 from tailrace.archive.box import Box, cut, is_whole, parse_box, piece_of, rows_of
 from tailrace.archive.copies import Tell, wait_staged
 from tailrace.archive.entry import FILE, Entry
@@ -24,6 +24,7 @@ from tailrace.archive.index import Found
 from tailrace.archive.opened import Archive
 from tailrace.archive.packed import content_of
 from tailrace.archive.plan import expected_mounts, make_plan, parse_range, sources_of
+from tailrace.archive.sparse import write_at
 from tailrace.archive.target import Target, TargetError
 from tailrace.archive.variable import WHOLE, Variable
 from tailrace.errors import TailraceError
@@ -182,7 +183,7 @@ def _restore_file(
             descriptor = beneath.create(name, temporary)
             try:
                 _build(descriptor, parts, fetcher, archive.index.variables(found.entry.id))
-                os.fchmod(descriptor, found.entry.mode & 0o777)
+                give_access(descriptor, found.entry, 0o777)
                 size = os.fstat(descriptor).st_size
             finally:
                 os.close(descriptor)
@@ -229,7 +230,7 @@ def _build(
     for offset, part in later:
         rows = rows_of(part.box, part.variable)
         for row, raw in fetcher.blocks(part.variable.name, rows):
-            os.pwrite(descriptor, raw, offset + int(row[0] - part.variable.blocks[0][0]))
+            write_at(descriptor, raw, offset + int(row[0] - part.variable.blocks[0][0]))
 
 
 def _set_attributes(item: Any, variable: Variable) -> None:

@@ -56,6 +56,14 @@ def sparse_checksum(file: IO[bytes], size: int, algorithm: str) -> str:
     return data.hexdigest()
 
 
+def write_at(descriptor: int, data: bytes | memoryview, offset: int) -> None:
+    """Write all of `data`, of which the system may take a part, as on a disk that gets full."""
+    view = memoryview(data)
+    while view:
+        length = os.pwrite(descriptor, view, offset)
+        view, offset = view[length:], offset + length
+
+
 class SparseWriter:
     """Writes the stored form of a sparse file (GNU format 1.0): a map, then the data."""
 
@@ -79,7 +87,7 @@ class SparseWriter:
                 self._extents.pop(0)
                 continue
             part = block[: extent[1]]
-            os.pwrite(self._descriptor, part, extent[0])
+            write_at(self._descriptor, part, extent[0])
             block = block[len(part) :]
             extent[0] += len(part)
             extent[1] -= len(part)

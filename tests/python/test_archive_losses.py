@@ -6,8 +6,14 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+import h5py
+import numpy as np
 import pytest
 from archive_common import Archive
+
+from tailrace.archive.beneath import Beneath, set_status
+from tailrace.archive.entry import FILE, Entry
+from tailrace.errors import TailraceError
 
 
 @pytest.fixture
@@ -141,3 +147,57 @@ def test_nothing_is_deleted_where_a_target_is_not_mounted(archive: Archive, sour
     (archive.folder / "one").rmdir()
     (archive.folder / "elsewhere").rename(archive.folder / "one")
     assert {row["target"] for row in archive.json("verify")} == {"one", "two"}
+
+
+def test_the_system_may_write_a_part(
+    archive: Archive, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (source / "holes").open("wb") as file:
+        file.truncate(1 << 20)
+        file.seek(1 << 19)
+        file.write(os.urandom(20_000))
+    with h5py.File(source / "u.h5", "w") as file:
+        file["u"] = np.arange(20_000.0)
+    archive.run("add", source)
+    whole = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, at: whole(file, data[:1000], at))
+    archive.run("restore", source / "holes", "--to", source / "out")
+    archive.run("restore", source / "u.h5", "--variable", "u", "--to", source / "out")
+    assert (source / "out" / "holes").read_bytes() == (source / "holes").read_bytes()
+    with h5py.File(source / "out" / "u.h5") as file:
+        assert np.array_equal(file["u"], np.arange(20_000.0))
+
+
+def test_two_restores_of_a_file_at_once(tmp_path: Path) -> None:
+    with Beneath(tmp_path) as one, Beneath(tmp_path) as two:
+        descriptor = one.create("file", ".part")
+        with pytest.raises(TailraceError, match="by another process"):
+            two.create("file", ".part")
+        os.write(descriptor, b"whole")
+        one.publish("file", ".part", False)
+        os.close(descriptor)
+        assert (tmp_path / "file").read_bytes() == b"whole"
+        (tmp_path / ".part").write_text("a killed restore has left this")
+        os.close(two.create("other", ".part"))
+        assert (tmp_path / ".part").read_bytes() == b""
+
+
+@pytest.mark.parametrize(("may", "mode"), [(True, 0o2640), (False, 0o600)])
+def test_another_group_does_not_get_the_rights_of_the_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, may: bool, mode: int
+) -> None:
+    asked = []
+
+    def change(_descriptor: int, user: int, group: int) -> None:
+        asked.append((user, group))
+        if not may:
+            raise PermissionError
+
+    monkeypatch.setattr(os, "fchown", change)
+    monkeypatch.setattr(os, "geteuid", lambda: 77)
+    group = tmp_path.stat().st_gid + 1
+    with (tmp_path / "file").open("w") as file:
+        entry = Entry("/file", FILE, mode=0o2640, uid=77, gid=group)
+        set_status(file.fileno(), entry)
+        assert os.fstat(file.fileno()).st_mode & 0o7777 == mode
+    assert asked == [(-1, group)]

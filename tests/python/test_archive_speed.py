@@ -72,7 +72,7 @@ def test_writes_and_reads_that_bypass_the_cache(
     if direct == "refused when opened":
         monkeypatch.setattr(bundle, "_open_direct", lambda _path: -1)
     if direct != "as it is":
-        refuse(monkeypatch, bundle, "_write_at")
+        refuse(monkeypatch, bundle, "write_at")
         monkeypatch.setattr(directory, "_fill", refusing(directory._fill))
     archive = Archive(tmp_path, "30M..90M")
     archive.run("add", source)
@@ -176,7 +176,7 @@ def test_a_disk_that_changes_a_byte(
 ) -> None:
     archive, source = Archive(tmp_path, "3M..30M"), put_files(tmp_path / "src")
     plain, wrong = (
-        bundle._write_at,
+        bundle.write_at,
         int(part * sum(path.stat().st_size for path in source.iterdir())),
     )
 
@@ -187,7 +187,7 @@ def test_a_disk_that_changes_a_byte(
             os.pwrite(cached, bytes([block[wrong - offset] ^ 16]), wrong)
             os.close(cached)
 
-    monkeypatch.setattr(bundle, "_write_at", lying)
+    monkeypatch.setattr(bundle, "write_at", lying)
     before = tree(source)
     text = archive.run("add", source, "--move", status=1)
     assert "the stored copy is damaged" in text and f"{source}/file" in text
