@@ -6,6 +6,7 @@ neither ``..`` nor a link that lies there leads elsewhere.
 """
 
 import contextlib
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -93,12 +94,32 @@ class Beneath:
             return None
 
     def create(self, name: str, temporary: str) -> int:
-        """Return a descriptor of a new file `temporary` in the folder of `name`."""
+        """Return a descriptor of a new file `temporary` in the folder of `name`.
+
+        It is locked, so that another restore neither removes it nor takes it for its own. One that
+        a killed restore has left is replaced.
+        """
         folder, _ = self.folder_of(name)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.open(temporary, flags, 0o600, dir_fd=folder)
+        self._remove_left(folder, temporary)
+        descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
+        try:
+            _lock(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _remove_left(self, folder: int, temporary: str) -> None:
+        try:
+            descriptor = os.open(temporary, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        except FileNotFoundError:
+            return
+        try:
+            _lock(descriptor)
+            os.unlink(temporary, dir_fd=folder)
+        finally:
+            os.close(descriptor)
 
     def drop(self, name: str, temporary: str) -> None:
         """Remove the file that `create` made."""
@@ -163,17 +184,43 @@ class Beneath:
             os.close(descriptor)
 
 
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise TailraceError("is being restored by another process") from None
+    except OSError:  # no such locks on this file system
+        return
+
+
+def give_access(descriptor: int, entry: Entry, bits: int) -> None:
+    """Set mode, group and, for root, owner; `bits`: those of the mode that may be set.
+
+    A file that cannot have its group gives the present one no more than it gives all others.
+    """
+    mode, now = entry.mode & bits, os.fstat(descriptor)
+    has_group = True
+    if os.geteuid() == 0:
+        os.fchown(descriptor, entry.uid, entry.gid)
+    else:
+        if now.st_gid != entry.gid:
+            try:
+                os.fchown(descriptor, -1, entry.gid)
+            except OSError:
+                has_group = False
+        if entry.uid != os.geteuid():
+            mode &= 0o1777  # a file of another user keeps no set-user-id
+    if not has_group:
+        mode &= ~0o2070 | (mode & 0o007) << 3
+    os.fchmod(descriptor, mode)
+
+
 def set_status(descriptor: int, entry: Entry) -> list[str]:
     """Set mode, time, attributes and, for root, owner of an open file or folder.
 
     Returns attributes that could not be set, and why.
     """
-    mode = entry.mode & 0o7777
-    if os.geteuid() == 0:
-        os.fchown(descriptor, entry.uid, entry.gid)
-    elif entry.uid != os.geteuid():
-        mode &= 0o1777  # a file of another user keeps no set-user-id
-    os.fchmod(descriptor, mode)
+    give_access(descriptor, entry, 0o7777)
     problems = set_attributes(descriptor, entry.xattrs) if entry.xattrs else []
     os.utime(descriptor, ns=(entry.mtime_ns, entry.mtime_ns))
     return problems
