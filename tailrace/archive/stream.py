@@ -73,8 +73,10 @@ class Stream:
             self._shown = None
             self._ask()
         if self._coming:
-            self._shown, filled = self._coming.popleft()
-            self._left = filled.result()
+            block, filled = self._coming[0]
+            self._left = filled.result()  # one that fails stays the next, so that none is left out
+            self._coming.popleft()
+            self._shown = block
         return bool(self._left)
 
     def _fill(self, offset: int, block: memoryview) -> memoryview:

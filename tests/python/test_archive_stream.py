@@ -54,3 +54,19 @@ def test_an_object_that_ends_early_or_cannot_be_read(monkeypatch: pytest.MonkeyP
         assert read.read(600) == content[100:700], "what comes before is read"
         with pytest.raises(TargetError, match="key: lost"):
             read.read(2000)
+
+
+def test_nothing_is_left_out_behind_a_block_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "PAGE_BYTES", 16)
+    monkeypatch.setattr(stream, "BLOCK_BYTES", 64)
+
+    class Once(Memory):
+        def read_into(self, key: str, offset: int, block: memoryview, cached: bool = True) -> int:
+            if offset == 128:
+                raise TargetError("memory", key, "lost")
+            return super().read_into(key, offset, block, cached)
+
+    with Stream(Once(bytes(1000)), "key", 0, 1000) as read:
+        for _ in range(3):
+            with pytest.raises(TargetError, match="key: lost"):
+                read.read(300)
