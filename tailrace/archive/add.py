@@ -391,9 +391,20 @@ def move(
 
 
 def _is_same(entry: Entry) -> bool:
-    """Say whether a source is still what `walk` saw."""
+    """Say whether a source is still what `walk` saw.
+
+    A file is opened for this: an NFS client asks the server then, and else may show the times of up
+    to a minute ago.
+    """
     try:
-        status = os.lstat(entry.path)
+        if entry.kind == SYMLINK:
+            status = os.lstat(entry.path)
+        else:
+            descriptor = open_source(entry.path)
+            try:
+                status = os.fstat(descriptor)
+            finally:
+                os.close(descriptor)
     except OSError:
         return False
     now = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
