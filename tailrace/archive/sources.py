@@ -94,24 +94,30 @@ def set_status(entry: Entry, status: os.stat_result) -> None:
 
 
 class Links:
-    """Remembers the first name of each file with several hard links, within one bundle."""
+    """Remembers the first name of each file with several hard links, within one bundle.
+
+    A file that was written between two of its names is a member for each of them.
+    """
 
     def __init__(self) -> None:
-        self._first: dict[tuple[int, int], str] = {}
+        self._first: dict[tuple[int, int], tuple[str, int, int, int]] = {}
 
     def resolve(self, entry: Entry, num_links: int) -> bool:
         """Make `entry` a hard link if its file is a member already; say whether it became one."""
         if num_links < 2:
             return False
-        first = self._first.setdefault((entry.dev, entry.ino), entry.path)
-        if first == entry.path:
+        now = (entry.path, entry.size, entry.mtime_ns, entry.ctime_ns)
+        first = self._first.get((entry.dev, entry.ino))
+        if first is None or first[0] == now[0] or first[1:] != now[1:]:
+            self._first[entry.dev, entry.ino] = now
             return False
-        entry.kind, entry.link, entry.size = HARD_LINK, first, 0
+        entry.kind, entry.link, entry.size = HARD_LINK, first[0], 0
         return True
 
     def forget(self, entry: Entry) -> None:
         """Forget a file that did not become a member."""
-        if self._first.get((entry.dev, entry.ino)) == entry.path:
+        first = self._first.get((entry.dev, entry.ino))
+        if first is not None and first[0] == entry.path:
             del self._first[entry.dev, entry.ino]
 
 

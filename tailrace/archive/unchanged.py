@@ -53,10 +53,12 @@ def origin(index: Index, found: Found) -> Entry | None:
     """Return the member that has the data of a file or hard link."""
     if found.entry.kind != HARD_LINK:
         return found.entry
+    last = None  # of several with this name, it is the one that `tar` would link to
     for other in index.find(found.entry.link, below=False, removed=True):
-        if other.bundle == found.bundle and other.entry.kind in (FILE, SPARSE):
-            return other.entry
-    return None
+        before = other.bundle == found.bundle and other.entry.header < found.entry.header
+        if before and other.entry.kind in (FILE, SPARSE):
+            last = other.entry
+    return last
 
 
 def _hash(entry: Entry, algorithm: str) -> str:

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 from archive_common import Archive
 
+from tailrace.archive.add import Order, add, move
 from tailrace.archive.beneath import Beneath, set_status
+from tailrace.archive.config import load_config
 from tailrace.archive.entry import FILE, Entry
+from tailrace.archive.opened import writing
 from tailrace.errors import TailraceError
 
 
@@ -201,3 +204,48 @@ def test_another_group_does_not_get_the_rights_of_the_group(
         set_status(file.fileno(), entry)
         assert os.fstat(file.fileno()).st_mode & 0o7777 == mode
     assert asked == [(-1, group)]
+
+
+def add_and_change(archive: Archive, paths: list[Path], at: Path, time: int, path: Path) -> None:
+    """Archive paths; before `at` is packed for the `time`th time, rewrite `path` in place."""
+    times = [0]
+
+    def change(line: str) -> None:
+        times[0] += line == str(at)
+        if times[0] == time and line == str(at):
+            with path.open("r+b") as file:
+                file.write(b"newer")
+
+    with writing(load_config(archive.config)) as opened:
+        add(opened, Order([str(each) for each in paths], 1), change)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_file_that_changes_between_its_names(archive: Archive, source: Path, twice: bool) -> None:
+    (source / "a").write_bytes(b"older")
+    os.link(source / "a", source / "b")
+    if twice:
+        add_and_change(archive, [source, source], source / "a", 2, source / "a")
+    else:
+        add_and_change(archive, [source], source / "b", 1, source / "a")
+    archive.run("restore", source, "--to", archive.folder / "out")
+    assert (archive.folder / "out" / "src" / "b").read_bytes() == b"newer"
+
+
+def test_times_that_a_client_of_nfs_remembers(
+    archive: Archive, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, look = source / "a", os.lstat
+    path.write_text("archived")
+    seen = look(path)
+
+    def remembered(of: Path | str, **more: int) -> os.stat_result:
+        return seen if str(of) == str(path) else look(of, **more)
+
+    monkeypatch.setattr(os, "lstat", remembered)
+    with writing(load_config(archive.config)) as opened:
+        order = Order([str(source)], 1)
+        done = add(opened, order)
+        path.write_text("written")  # by another client
+        move(opened, order, done)
+    assert path.read_text() == "written"
