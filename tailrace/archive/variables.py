@@ -31,8 +31,12 @@ def _hdf5(path: Path) -> list[Variable]:
     found: list[Variable] = []
 
     def visit(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            variable = _dataset(name, item)
+        # Names that are not UTF-8 are bytes.
+        if isinstance(item, h5py.Dataset) and isinstance(name, str):
+            try:
+                variable = _dataset(name, item)
+            except TypeError:  # numpy has no such type
+                return
             if variable is not None:
                 found.append(variable)
 
@@ -112,6 +116,8 @@ def _attributes(item: Any) -> dict[str, Any]:
             continue
         if isinstance(value, bytes):
             value = value.decode("utf-8", "replace")
+        if not isinstance(key, str) or getattr(value, "dtype", None) == np.longdouble:
+            continue  # JSON has neither
         if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "iufb":
             kept[key] = {"dtype": value.dtype.str, "value": value.tolist()}
         elif isinstance(value, str):
