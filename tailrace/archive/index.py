@@ -102,7 +102,8 @@ class Index:
         try:
             self._base = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._base.execute("PRAGMA journal_mode = DELETE")
-            self._base.execute("PRAGMA synchronous = FULL")
+            # Also the removal of the journal is flushed: sources are removed behind it.
+            self._base.execute("PRAGMA synchronous = EXTRA")
             self._base.execute("PRAGMA cache_size = -16000")
             self._prepare(writable)
         except sqlite3.DatabaseError as error:
@@ -130,8 +131,10 @@ class Index:
         self._base.execute("COMMIT")
 
     def _unusable(self, error: Exception) -> TailraceError:
-        hint = "move it away and run `tailrace archive rebuild-index`"
-        return TailraceError(f"{self.path}: the index cannot be used ({error}); {hint}")
+        # An operational error, such as of a full disk, says nothing of what the index holds.
+        hint = "; move it away and run `tailrace archive rebuild-index`"
+        hint = "" if isinstance(error, sqlite3.OperationalError) else hint
+        return TailraceError(f"{self.path}: the index cannot be used ({error}){hint}")
 
     def check(self) -> None:
         """Raise an error if SQLite finds the index damaged."""
@@ -151,6 +154,8 @@ class Index:
         try:
             return self._base.execute(words, tuple(values))
         except sqlite3.DatabaseError as error:
+            if self._base.in_transaction:  # what comes next, such as `forget`, begins its own
+                self._base.execute("ROLLBACK")
             raise self._unusable(error) from error
 
     # Bundles and copies

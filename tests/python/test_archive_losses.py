@@ -249,3 +249,31 @@ def test_times_that_a_client_of_nfs_remembers(
         path.write_text("written")  # by another client
         move(opened, order, done)
     assert path.read_text() == "written"
+
+
+def test_what_no_index_can_hold_stops_nothing(archive: Archive, source: Path) -> None:
+    space = h5py.h5s.create_simple((3,))
+    with h5py.File(source / "u.h5", "w") as file:
+        file["u"] = np.arange(3.0)
+        file["u"].attrs["exact"] = np.longdouble(1) / 3
+        for name, kind in ((b"bad\xff", h5py.h5t.NATIVE_INT32), (b"date", h5py.h5t.UNIX_D32LE)):
+            h5py.h5d.create(file.id, name, kind, space)
+        h5py.h5a.create(file.id, b"bad\xff", h5py.h5t.NATIVE_INT32, space)
+    archive.run("add", source)
+    (row,) = archive.json("list", source / "u.h5", "--variables")
+    assert [each["name"] for each in row["variables"]] == ["u"]
+
+
+def test_a_disk_without_room_for_the_index(archive: Archive, source: Path) -> None:
+    (source / "a").write_text("x")
+    archive.run("add", source)
+    for i in range(2000):
+        (source / f"b{i}").touch()
+    with writing(load_config(archive.config)) as opened:
+        pages = opened.index.run("PRAGMA page_count").fetchone()[0]
+        opened.index.run(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(TailraceError, match="full") as failed:
+            add(opened, Order([str(source)], 1))
+        assert "move it away" not in str(failed.value)
+        assert [each.state for each in opened.index.bundles()] == ["sealed"]
+    assert archive.json("add", source)[0]["files"] == 2000
