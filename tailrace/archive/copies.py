@@ -129,6 +129,8 @@ def _make_copy(
     if state is not None or target.size(bundle.key) is not None:
         # An earlier attempt may have ended between the transfer and its record.
         whole = state != DAMAGED and target.size(bundle.key) == bundle.size
+        if whole:
+            target.finish(bundle.key)
         if whole and not check_copy(archive, bundle, name, tell):
             return
         # Each of two damaged copies may have what the other has lost.
@@ -218,7 +220,12 @@ def resume(archive: Archive, tell: Tell = silent) -> list[str]:
 def _adopt(archive: Archive, bundle: Bundle, tell: Tell) -> bool:
     """Say whether a bundle whose local file is gone lies whole on a target."""
     for name in bundle.states:
-        if bundle.states[name] in (SENDING, FOUND) and not check_copy(archive, bundle, name, tell):
+        if bundle.states[name] not in (SENDING, FOUND):
+            continue
+        target = archive.target(name)
+        if target.size(bundle.key) == bundle.size:
+            target.finish(bundle.key)
+        if not check_copy(archive, bundle, name, tell):
             return True
     return False
 

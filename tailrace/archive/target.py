@@ -83,6 +83,9 @@ class Target(abc.ABC):
         """Return a local file in which a bundle may be built; `put` of it then copies nothing."""
         return None
 
+    def finish(self, key: str) -> None:  # noqa: B027
+        """Do for a whole object what a `put` that was killed may not have come to."""
+
     def keeps_built(self) -> bool:
         """Say whether what is built there is the object, so that it may be compared meanwhile."""
         return False

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archive_common import Archive
 from archive_servers import (
     FAKE_LFS,
     WORD,
@@ -22,6 +23,8 @@ from archive_servers import (
 
 from tailrace.archive.target import Target, TargetError
 from tailrace.archive.targets import target_of
+from tailrace.archive.targets.directory import Directory
+from tailrace.archive.targets.hsm import Hsm
 from tailrace.archive.targets.settings import masked
 
 DATA = random.Random(3).randbytes(1_000_003)
@@ -313,6 +316,27 @@ def test_an_archiving_that_fails_or_never_ends(
         tier.put("b-1.tar", source)
     assert tier.size("b-1.tar") is None
     assert source.read_bytes() == DATA
+
+
+def test_a_file_that_a_kill_left_on_the_disk_goes_to_tape(
+    lustre: dict[str, Any], source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = Archive(tmp_path / "archive")
+    rows = "".join(f"{name} = {json.dumps(value)}\n" for name, value in lustre.items())
+    archive.config.write_text(f'index = "i/i.sqlite"\n[targets.tape]\n{rows}')
+
+    def killed(self: Hsm, key: str, of: Path) -> None:
+        Directory.put(self, key, of)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Hsm, "put", killed)
+        archive.run("add", source, status=130)
+    assert not (tmp_path / "lfs.log").exists(), "nothing was asked of lfs"
+    archive.run("add", source)
+    assert calls_of(tmp_path, "hsm_archive") == [1]
+    assert len(calls_of(tmp_path, "hsm_restore")) == 1, "the copy on tape is compared"
+    assert archive.json("list", source)[0]["copies"] == 1
 
 
 def test_a_file_that_the_second_tier_lost(

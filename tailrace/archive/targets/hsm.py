@@ -52,19 +52,29 @@ class Hsm(Directory):
     def put(self, key: str, source: Path) -> None:
         super().put(key, source)
         built_here = not source.exists()
-        file = str(self._file(key))
-        choice = [] if self.archive_id is None else ["--archive", str(self.archive_id)]
         try:
-            self._lfs(key, "hsm_archive", *choice, file)
-            self._wait_until_archived(key)
-            if self.release:
-                self._lfs(key, "hsm_release", file)
+            self._archive(key)
         except BaseException:
             if built_here:  # The source became the object; give it back.
                 self._file(key).rename(source)
             else:
                 super().delete(key)
             raise
+
+    def finish(self, key: str) -> None:
+        ((_, flags),) = self._states([key])
+        if not flags & RELEASED:
+            self._staged.discard(key)
+            self._archive(key)
+
+    def _archive(self, key: str) -> None:
+        """Have a file copied to the second tier, and free its blocks on the disk."""
+        file = str(self._file(key))
+        choice = [] if self.archive_id is None else ["--archive", str(self.archive_id)]
+        self._lfs(key, "hsm_archive", *choice, file)
+        self._wait_until_archived(key)
+        if self.release:
+            self._lfs(key, "hsm_release", file)
 
     def get(self, key: str, to: Path) -> None:
         self._require_staged(key)
