@@ -353,7 +353,7 @@ def _unknown(
             yield entry
             continue
         done.known += entry.kind == FILE
-        if len(bundle.verified) < order.copies:
+        if len(archive.verified(bundle)) < order.copies:
             short[bundle.id] = None
 
 
@@ -380,7 +380,7 @@ def move(
                     _remove_folder(archive, entry, order.copies)
                 continue
             bundle = is_archived(archive.index, entry)
-            if bundle is None or len(archive.index.bundle(bundle).verified) < order.copies:
+            if bundle is None or _copies(archive, bundle) < order.copies:
                 continue
             archive.require_lock()
             if _is_same(entry):
@@ -388,6 +388,10 @@ def move(
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(entry.path)  # noqa: PTH108
                     done.removed += entry.kind in (FILE, SPARSE)
+
+
+def _copies(archive: Archive, bundle: int) -> int:
+    return len(archive.verified(archive.index.bundle(bundle)))
 
 
 def _is_same(entry: Entry) -> bool:
@@ -414,6 +418,6 @@ def _is_same(entry: Entry) -> bool:
 
 def _remove_folder(archive: Archive, entry: Entry, copies: int) -> None:
     found = archive.index.newest(entry.path)
-    if found is not None and len(archive.index.bundle(found.bundle).verified) >= copies:
+    if found is not None and _copies(archive, found.bundle) >= copies:
         with contextlib.suppress(OSError):  # not empty: something was added or left out
             os.rmdir(entry.path)  # noqa: PTH106

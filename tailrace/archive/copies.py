@@ -108,7 +108,7 @@ def complete(
     names = [only] if only else [place.name for place in archive.config.places]
     for name in names:
         bundle = archive.index.bundle(bundle.id)
-        if len(bundle.verified) >= copies:
+        if len(archive.verified(bundle)) >= copies:
             break
         if name not in bundle.verified:
             try:
@@ -116,10 +116,11 @@ def complete(
             except TargetError as error:
                 problems.append(str(error))
     bundle = archive.index.bundle(bundle.id)
-    if len(bundle.verified) >= copies:
+    count = len(archive.verified(bundle))
+    if count >= copies:
         _drop_built(archive, bundle)
         return problems
-    return problems or [f"{bundle.key}: {len(bundle.verified)} of {copies} copies"]
+    return problems or [f"{bundle.key}: {count} of {copies} copies"]
 
 
 def _make_copy(
@@ -147,7 +148,7 @@ def _has_other_source(archive: Archive, bundle: Bundle, name: str, tell: Tell) -
     """Say whether a bundle can be copied from where it was built, or from a copy that is sound."""
     if _built_file(bundle) is not None:
         return True
-    others = [other for other in bundle.verified if other != name]
+    others = [other for other in archive.verified(bundle) if other != name]
     return any(not check_copy(archive, bundle, other, tell) for other in others)
 
 
@@ -166,7 +167,7 @@ def local_bundle(archive: Archive, bundle: Bundle, not_from: str, tell: Tell) ->
     if built is not None:
         yield built
         return
-    for name in archive.index.bundle(bundle.id).verified:
+    for name in archive.verified(archive.index.bundle(bundle.id)):
         if name == not_from:
             continue
         target = archive.target(name)

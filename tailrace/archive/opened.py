@@ -37,6 +37,14 @@ class Archive:
             target.prepare()
         return target
 
+    def verified(self, bundle: Bundle) -> list[str]:
+        """Return the targets whose copies count, of those that the configuration has.
+
+        It may have lost one, with which a source cannot be restored.
+        """
+        known = {place.name for place in self.config.places}
+        return [name for name in bundle.verified if name in known]
+
     def require_lock(self) -> None:
         """Raise an error if another process may write now."""
         if self.lock is None:

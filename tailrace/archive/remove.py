@@ -12,7 +12,6 @@ from pathlib import Path
 from tailrace.archive.copies import Tell, silent
 from tailrace.archive.index import FOUND, Bundle
 from tailrace.archive.opened import Archive
-from tailrace.archive.target import TargetError
 from tailrace.errors import TailraceError
 
 #: Members that `add` made itself have a time of their status and no inode. Files have both, or
@@ -97,7 +96,7 @@ def remove_copy(
             done.problems.append(f"{bundle.key}: also has {others[0]}; its copy on {name} stays")
         elif name not in bundle.states:
             continue
-        elif not force and not [other for other in bundle.verified if other != name]:
+        elif not force and not [other for other in archive.verified(bundle) if other != name]:
             done.problems.append(f"{bundle.key}: {name} has its last verified copy; use --force")
         elif not dry_run:
             archive.require_lock()
@@ -122,7 +121,7 @@ def _delete(archive: Archive, bundle: Bundle, names: list[str], done: Removed) -
             target.delete(bundle.key)
             archive.index.drop_copy(bundle.id, name)
             done.bytes += bundle.size
-        except TargetError as error:
+        except TailraceError as error:  # also where the configuration has no such target
             whole = False
             done.problems.append(str(error))
     if whole and bundle.built and len(names) == len(bundle.states):

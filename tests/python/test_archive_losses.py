@@ -277,3 +277,19 @@ def test_a_disk_without_room_for_the_index(archive: Archive, source: Path) -> No
         assert "move it away" not in str(failed.value)
         assert [each.state for each in opened.index.bundles()] == ["sealed"]
     assert archive.json("add", source)[0]["files"] == 2000
+
+
+def test_copies_on_a_target_that_is_no_longer_configured(archive: Archive, source: Path) -> None:
+    (source / "a").write_text("x")
+    archive.run("add", source)
+    text = archive.config.read_text()
+    archive.config.write_text(text.replace("[targets.one]", "[targets.other]").replace("two", "x"))
+    renamed = archive.config.read_text()
+    archive.config.write_text(renamed.replace('"one"', '"other"'))
+    (archive.folder / "other").mkdir()
+    archive.run("add", source, "--move", status=1)
+    assert (source / "a").exists()
+    archive.config.write_text(renamed)  # the same folder by another name
+    archive.run("add", source, "--move")
+    assert not source.exists()
+    assert "no target 'one'" in archive.run("remove", source, "--force", "--yes", status=1)
