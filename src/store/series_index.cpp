@@ -395,6 +395,8 @@ void write_series_index(const std::string& path, const FileContents& contents,
       const QuietHdf5 quiet;
       const auto file = create_index(partial);
       fill_index(target, file.id(), contents, list);
+      // Closing writes what is left, and would not tell of a disk that is full.
+      check_hdf5(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "write " + partial);
     }
     SmallFile(partial, O_RDWR).flush();
     rename_file(partial, target);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of a run as one data set, read with the HDF5 library alone.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,7 +18,10 @@
 #include "server/series_writer.hpp"
 #include "server/session_fixture.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/series_index.hpp"
+#include "tailrace/more/agreed_error.hpp"
 #include "tailrace/more/verify.hpp"
+#include "tailrace/more/whole_file.hpp"
 
 namespace tailrace {
 namespace {
@@ -305,6 +311,34 @@ TEST_F(SeriesTest, TheTimeMayBeAnAxisOfOneItem) {
     EXPECT_EQ(read_whole(path("fields.h5"), "time").items, (std::vector<double>{0, 0.25, 0.5}));
   }
   MPI_Barrier(comm.raw());
+}
+
+TEST_F(SeriesTest, AnIndexThatFindsNoRoomReplacesNothing) {
+  {
+    Output output(comm, options("none"));
+    write(output, 1);
+  }
+  auto what = contents(1);
+  what.coordinates.push_back({"time", {}, {}, 0.5});
+  what.coordinates.push_back({"step", {}, {}, std::int64_t{1}});
+  if (comm.rank() == 0) {
+    const auto before = read_whole_file(path("fields.h5"));
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    auto* const on_excess = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{4096, limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    const auto failure = failure_of([&] {
+      store::write_series_index(path("fields.h5"), what, {"form", {}, {}, 7});
+    });
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, on_excess);
+    ASSERT_TRUE(failure);
+    expect_has(failure->what(), "cannot write series");
+    EXPECT_EQ(read_whole_file(path("fields.h5")), before);
+    EXPECT_FALSE(fs::exists(path("fields.h5.partial")));
+  }
+  expect_series({{1, 0}});
 }
 
 TEST_F(SeriesTest, AStepThatFailedIsNotInIt) {
