@@ -130,11 +130,20 @@ std::vector<SeriesStep> take_later(std::vector<SeriesStep>& steps, std::int64_t 
   return later;
 }
 
+/// Whether somebody may have changed the file of a step, or added arrays to it, after `merged` was
+/// written.
+bool is_newer(const std::string& file, const std::string& merged) {
+  std::error_code failed, also_failed;
+  const auto time = fs::last_write_time(file, failed);
+  return time > fs::last_write_time(merged, also_failed) || failed || also_failed;
+}
+
 // Only what surely is the step that `merged` holds, too, in a file of the same name.
 void remove_single_files(const std::string& merged, const std::vector<std::string>& files) {
   const auto numbers = steps_if_any(merged);
   for (std::size_t s = 0; s < std::min(files.size(), numbers.size()); ++s) {
     if (!leads_to_file(files[s]) || steps_if_any(files[s]) != std::vector{numbers[s]}) continue;
+    if (is_newer(files[s], merged)) continue;
     uninterrupted([&] { return unlink(files[s].c_str()); });
   }
 }

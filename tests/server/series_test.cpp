@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -527,6 +528,24 @@ TEST_F(MergedSeriesTest, ARestartInAMergedFileReplacesItsLaterSteps) {
     }
     MPI_Barrier(comm.raw());
   }
+}
+
+TEST_F(MergedSeriesTest, AFileOfAStepThatWasChangedSinceStays) {
+  start_afresh();
+  write_steps(merging("none"), 0, 8, 0);
+  if (comm.rank() == 0) {
+    ASSERT_TRUE(fs::exists(path("u_4.h5")));
+    fs::last_write_time(path("u_4.h5"),
+                        fs::last_write_time(path("u_4.h5")) + std::chrono::hours(1));
+  }
+  MPI_Barrier(comm.raw());
+  write_steps(merging("none"), 8, 9, 0);
+  if (comm.rank() == 0) {
+    EXPECT_TRUE(fs::exists(path("u_4.h5")));
+    EXPECT_FALSE(fs::exists(path("u_3.h5")));
+    EXPECT_FALSE(fs::exists(path("u_5.h5")));
+  }
+  MPI_Barrier(comm.raw());
 }
 
 TEST_F(MergedSeriesTest, FilesThatAKillHasLeftUnlistedAreMovedAway) {
