@@ -40,6 +40,7 @@ void make_links_folder(const std::string& path, std::int64_t version) {
   make_folder(folder);
   for (const auto& [number, text] : numbered_links(folder, ".h5"))
     remove_link(link_in(folder, number));
+  flush_folder(series_folder(path));  // before an index leads there
 }
 
 // Readers that have the index of before open still use its links.
