@@ -18,9 +18,10 @@ constexpr const char* usage =
     "\n"
     "  --run-dir DIR            folder of the results; default: the name of the case\n"
     "  --set section.key=value  overrides a key of the case; may be repeated\n"
-    "  --overwrite              starts afresh in a folder that holds results, which are removed\n"
-    "  --progress               one JSON line a step on stdout instead of a table\n"
-    "  --check RANKS            checks the case for so many ranks and prints it whole; no MPI\n"
+    "  --overwrite              removes the results in the folder, and starts from the beginning\n"
+    "  --progress               prints one line of JSON per step instead of a table\n"
+    "  --check RANKS            checks the case for this number of ranks and prints all its keys; "
+    "no MPI\n"
     "  --keys                   prints the table of all keys of a case in Markdown\n";
 
 /// "" if the arguments make a request, else what is wrong with them.

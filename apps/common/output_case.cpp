@@ -32,44 +32,44 @@ OutputOptions file_options(const OutputCase& values, const std::string& source) 
 Keys output_keys(OutputCase& o) {
   return {
       {"output.servers", &o.servers, any, "",
-       "who writes: hidden = threads of the ranks that write, while the run goes on; none = these "
-       "ranks, while it waits; thread, process, auto, N, N per node = servers"},
+       "who writes: hidden = threads of the writing ranks, while the run continues; none = the "
+       "writing ranks, while the run waits; thread, process, auto, N, N per node = servers"},
       {"output.every", &o.every, count_from_0, "steps", "steps between field files; 0 = none"},
       {"output.strategy", &o.strategy, one_of({output_strategies.begin(), output_strategies.end()}),
-       "", "who writes what (docs/files.md); auto = collective"},
-      {"output.hints", &o.hints, any, "",
-       "settings of the files as name=value, such as cb_align=2"},
+       "", "which ranks write which part (docs/files.md); auto = collective"},
+      {"output.hints", &o.hints, any, "", "hints for the files, e.g. cb_align=2"},
       {"output.writers", &o.writers, within(0, 1e8), "ranks", "ranks that write; 0 = chosen"},
       {"output.stripe_bytes", &o.stripe_bytes, count_from_0, "bytes",
-       "writers' shares end at multiples of it; 0 = even shares"},
+       "shares of the writers end at multiples of this; 0 = even shares"},
       {"output.buffered_files", &o.buffered_files, within(1, 1000), "files",
        "field files in progress before the run waits"},
       {"output.transport", &o.transport, any, "",
        "how fields get to the servers (tailrace list transports); auto = chosen", "", hidden},
       {"output.memory", &o.memory, any, "",
-       "staging memory of all ranks of a node together, as 512M or 4G", "", hidden},
+       "staging memory of all ranks of a node together, e.g. 512M or 4G", "", hidden},
       {"output.when_full", &o.when_full, one_of(when_full_words), "",
        "what happens to a step when the staging memory is full", ""},
       {"output.stall_budget", &o.stall_budget, within(0, 0.99), "",
-       "share of the run time that field output may cost, as 0.02; 0 = no budget", ""},
+       "share of the run time that field output may cost, e.g. 0.02; 0 = no budget", ""},
       {"output.spill_folder", &o.spill_folder, any, "",
        "folder on a disk of the node, for when_full = spill; empty = $TMPDIR", ""},
       {"output.on_failure", &o.on_failure, one_of(on_failure_words), "",
-       "what follows a file that could not be written; continue: the same as proceed", ""},
+       "what happens if a file cannot be written; continue: the same as proceed", ""},
       {"output.retry_s", &o.retry_s, within(0, 1e9), "s",
-       "time for which a file that finds the disk full is tried again", ""},
+       "time for which writing is retried if the disk is full", ""},
       {"output.fallback_path", &o.fallback_path, any, "",
-       "folder where files go after one could not be written", ""},
+       "folder for files that could not be written to their own folder", ""},
       {"output.compress", &o.compress, any, "",
-       "how field files are compressed, as deflate:1 or zstd:3 digits=4 (docs/files.md); empty = "
-       "not",
+       "compression of field files, e.g. deflate:1 or zstd:3 digits=4 (docs/files.md); empty = "
+       "none",
        ""},
       {"output.whole_fields", &o.whole_fields, any, "", "false: only the products are written", ""},
       {"output.series", &o.series, any, "",
-       "file of the run folder that shows all field files as arrays along time; empty = none; "
-       "\"fields.h5 steps_per_file=100\" merges them, steps_per_file=auto chooses how many"},
+       "file in the run folder that presents all field files as arrays along time; empty = none; "
+       "\"fields.h5 steps_per_file=100\" merges 100 steps into a file, steps_per_file=auto chooses "
+       "the number"},
       {"output.products", &o.products, any, "",
-       "what those who write make of the fields: tables [[output.products]]", ""},
+       "products that the writers compute from the fields: tables [[output.products]]", ""},
   };
 }
 
@@ -89,8 +89,8 @@ Keys run_keys(RunCase& c) {
       {"checkpoint.at_end", &c.checkpoint.at_end, any, "",
        "write a checkpoint at the end of the run"},
       {"restart.file", &c.restart.file, any, "",
-       "checkpoint to go on from; latest = the newest one of the run folder; latest_or_fresh = "
-       "that, or a fresh start if there is none"},
+       "checkpoint to continue from; latest = the newest one in the run folder; latest_or_fresh = "
+       "the same, or a new start if there is none"},
       {"trace.spans", &c.trace.spans, within(0, 1e8), "spans",
        "spans of time kept for trace.json, per rank; 0 = no trace"},
   };
@@ -98,13 +98,14 @@ Keys run_keys(RunCase& c) {
 
 Keys product_keys(Product& values) {
   return {
-      {"output.products.name", &values.name, any, "", "in file names and messages"},
+      {"output.products.name", &values.name, any, "", "name in file names and messages"},
       {"output.products.variables", &values.variables, any, "",
-       "fields that the product is made of; empty = all"},
+       "fields from which the product is computed; empty = all"},
       {"output.products.stages", &values.stages, any, "",
-       "what is done, in order (tailrace list stages)"},
+       "stages, in order (tailrace list stages)"},
       {"output.products.path", &values.path, any, "",
-       "where the result goes; {path} = of the step, {name} = of the product"},
+       "path of the result; {path} = path of the step without its suffix, {name} = name of the "
+       "product"},
       {"output.products.every", &values.every, count_from_1, "outputs",
        "output steps between results"},
   };

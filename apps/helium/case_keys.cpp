@@ -16,37 +16,36 @@ Keys physics_keys(Case& c) {
       {"atom.charge", &c.atom.charge, within(0.5, 20), "e", "charge of the nucleus"},
       {"atom.lmax", &c.atom.lmax, within(0, 20), "", "largest l of an electron"},
       {"atom.total_lmax", &c.atom.total_lmax, within(0, 40), "",
-       "largest L of both; one photon needs 1, two need 2"},
+       "largest total L; one photon needs 1, two photons need 2"},
       {"atom.symmetry", &c.atom.symmetry, one_of({"singlet", "triplet"}), "",
-       "f(r1, r2) with the partial waves of both electrons exchanged: the same, or the negative"},
-      {"atom.repulsion", &c.atom.repulsion, any, "", "false: without 1/r12, to check the program"},
+       "exchange of the two electrons: singlet = f is the same; triplet = f changes its sign"},
+      {"atom.repulsion", &c.atom.repulsion, any, "", "false: omit 1/r12, to check the program"},
 
       {"grid.points", &c.grid.points, within(8, 1e5), "points", "radial points"},
-      {"grid.step", &c.grid.step, within(1e-3, 1), "a.u.", "distance between them"},
+      {"grid.step", &c.grid.step, within(1e-3, 1), "a.u.", "distance between radial points"},
       {"grid.absorber", &c.grid.absorber, from_0, "a.u.",
        "radius from which waves are absorbed, up to the end of the box; 0 = nowhere"},
 
       {"pulse.gauge", &p.gauge, one_of(gauges), "", "form of the coupling"},
       {"pulse.envelope", &p.envelope, one_of({"sin2", "gaussian"}), "",
-       "of A; the Gaussian falls to e^-16 at both ends"},
-      {"pulse.photon_energy", &p.photon_energy, positive, "eV", "of each colour"},
+       "envelope of A; the Gaussian falls to e^-16 at both ends"},
+      {"pulse.photon_energy", &p.photon_energy, positive, "eV", "photon energy of each colour"},
       {"pulse.intensity", &p.intensity, from_0, "W/cm2", "peak intensity of each colour"},
-      {"pulse.cycles", &p.cycles, within(1, 1e4), "periods", "whole length of each colour"},
+      {"pulse.cycles", &p.cycles, within(1, 1e4), "periods", "total length of each colour"},
       {"pulse.start", &p.start, from_0, "a.u.", "when each colour begins; [] = at 0"},
-      {"pulse.phase", &p.phase, any, "rad", "of each carrier in the middle; [] = 0"},
-      {"pulse.chirp", &p.chirp, any, "1/a.u.^2",
-       "rate at which each frequency grows; [] = not at all"},
+      {"pulse.phase", &p.phase, any, "rad",
+       "phase of each carrier in the middle of its pulse; [] = 0"},
+      {"pulse.chirp", &p.chirp, any, "1/a.u.^2", "growth rate of each frequency; [] = 0"},
   };
 }
 
 Keys numerics_keys(Case& c) {
   return {
       {"time.step", &c.time.step, within(1e-4, 1), "a.u.",
-       "time step; made smaller such that the last one ends with the run"},
+       "time step; reduced so that the last step ends with the run"},
       {"time.after", &c.time.after, from_0, "a.u.", "time after the pulse"},
       {"time.order", &c.time.order, within(4, 200), "",
-       "largest Krylov space of a step, in vectors in memory; what that is too small for is "
-       "done in parts"},
+       "largest Krylov space of a step, in vectors in memory; a step that needs more is divided"},
       {"time.tolerance", &c.time.tolerance, within(1e-15, 1e-3), "",
        "error of a step, relative to the norm"},
       {"time.max_steps", &c.time.max_steps, count_from_0, "steps",
@@ -54,18 +53,19 @@ Keys numerics_keys(Case& c) {
       {"ground.tolerance", &c.ground.tolerance, within(1e-13, 1e-2), "a.u.",
        "|H f - E f| of the ground state"},
       {"ground.applications", &c.ground.applications, count_from_1, "",
-       "applications of H that finding it may take"},
+       "largest number of applications of H to find the ground state"},
       {"observables.every", &c.observables.every, count_from_1, "steps",
        "steps between lines of observables.csv"},
       {"observables.radius", &c.observables.radius, positive, "a.u.",
-       "who is beyond counts as outside in the columns single_outside, double_outside"},
+       "electrons beyond this radius count as outside in the columns single_outside, "
+       "double_outside"},
       {"electrons.every", &c.electrons.every, count_from_0, "steps",
-       "steps between files of populations, energies and momenta of the electrons, which those "
-       "who write make of the wave (not process); 0 = none"},
+       "steps between files of populations, energies and momenta of the electrons, which the "
+       "writers compute from the wave function; 0 = none"},
       {"electrons.energies", &c.electrons.energies, within(2, 4000), "",
-       "energies of an electron that has left, evenly spaced"},
+       "number of energies of an emitted electron, evenly spaced"},
       {"electrons.largest_energy", &c.electrons.largest_energy, positive, "hartree",
-       "the largest of them"},
+       "largest energy of an emitted electron"},
   };
 }
 

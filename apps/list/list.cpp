@@ -53,14 +53,14 @@ Table servers_table() {
           "Who writes output (servers)",
           "servers",
           "applies",
-          {{"none", "the ranks that compute, inside write (the reference)", "always"},
-           {"hidden", "threads of ranks that compute, from staging buffers",
+          {{"none", "the compute ranks, inside write (the reference)", "always"},
+           {"hidden", "threads of compute ranks, from staging buffers",
             "always; needs memory for buffered_files copies of the output"},
-           {"thread", "a server in a thread on each node", "always"},
-           {"process", "a server in a supervised process, which outlives the job", "one node"},
-           {"N", "N ranks of their own", "more than N ranks"},
-           {"N per node", "N ranks of their own on each node", "more than N ranks per node"},
-           {"auto", "none, thread or 1 per node, as disk and cores are", "always"}}};
+           {"thread", "a server thread on each node", "always"},
+           {"process", "a supervised server process, which outlives the job", "one node"},
+           {"N", "N dedicated ranks", "more than N ranks"},
+           {"N per node", "N dedicated ranks on each node", "more than N ranks per node"},
+           {"auto", "none, thread or 1 per node, depending on disk and cores", "always"}}};
 }
 
 Table hints_table() {

@@ -28,9 +28,10 @@ struct ReadKind {
   Reads reads;
 };
 constexpr std::array kinds{
-    ReadKind{"plain", "when it is needed; the processor guesses what is next (the reference)",
+    ReadKind{"plain", "each line when it is needed; only the processor prefetches (the reference)",
              Reads::plain},
-    ReadKind{"ahead", "the next lines are asked for while the last ones are turned and written",
+    ReadKind{"ahead",
+             "the next lines are prefetched while the last ones are transposed and written",
              Reads::ahead},
 };
 

@@ -18,7 +18,8 @@ constexpr std::array<KernelLibrary, 4> table{{
     {"ducc0", "ducc0, all lanes of a panel at once", make_ducc_float, make_ducc_double,
      make_ducc_wave_float, make_ducc_wave_double},
     {"mkl", "Intel MKL (DFTI), lines in cache", make_mkl_float, make_mkl_double},
-    {"wide", "our own for complex lines, with few passes; others by ducc0, FFTW or MKL",
+    {"wide",
+     "Tailrace's kernel for complex lines, with few passes; other lines by ducc0, FFTW or MKL",
      make_wide_float, make_wide_double},
 }};
 
@@ -73,7 +74,7 @@ std::span<const KernelInfo> kernels() {
   static const auto infos = [] {
     std::array<KernelInfo, table.size()> list{};
     for (std::size_t i = 0; i < table.size(); ++i) {
-      list[i] = {table[i].name, table[i].summary, "where built in", table[i].available()};
+      list[i] = {table[i].name, table[i].summary, "if built in", table[i].available()};
     }
     return list;
   }();

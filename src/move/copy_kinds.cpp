@@ -14,18 +14,18 @@ namespace tailrace {
 namespace {
 
 constexpr std::array kinds{
-    CopyKind{"ordinary", "into the caches, from where it goes to memory later (the reference)",
-             Stores::ordinary, 1, "1 line"},
-    CopyKind{"fetched", "the same; lines are asked for before they are written", Stores::fetched, 1,
-             "1 line"},
-    CopyKind{"fetched2", "the same, 2 lines at a place", Stores::fetched, 2, "2 lines"},
-    CopyKind{"fetched4", "the same, 4 lines at a place", Stores::fetched, 4, "4 lines"},
-    CopyKind{"fetched8", "the same, 8 lines at a place", Stores::fetched, 8, "8 lines"},
-    CopyKind{"streaming", "past the caches, whole lines, which are then not read before",
+    CopyKind{"ordinary", "through the caches, by ordinary stores (the reference)", Stores::ordinary,
+             1, "1 line"},
+    CopyKind{"fetched", "the same; lines are prefetched before they are written", Stores::fetched,
+             1, "1 line"},
+    CopyKind{"fetched2", "the same, 2 lines at a time", Stores::fetched, 2, "2 lines"},
+    CopyKind{"fetched4", "the same, 4 lines at a time", Stores::fetched, 4, "4 lines"},
+    CopyKind{"fetched8", "the same, 8 lines at a time", Stores::fetched, 8, "8 lines"},
+    CopyKind{"streaming", "past the caches, in whole lines, which need not be read first",
              Stores::streaming, 1, "1 line"},
-    CopyKind{"streaming2", "the same, 2 lines at a place", Stores::streaming, 2, "2 lines"},
-    CopyKind{"streaming4", "the same, 4 lines at a place", Stores::streaming, 4, "4 lines"},
-    CopyKind{"streaming8", "the same, 8 lines at a place", Stores::streaming, 8, "8 lines"},
+    CopyKind{"streaming2", "the same, 2 lines at a time", Stores::streaming, 2, "2 lines"},
+    CopyKind{"streaming4", "the same, 4 lines at a time", Stores::streaming, 4, "4 lines"},
+    CopyKind{"streaming8", "the same, 8 lines at a time", Stores::streaming, 8, "8 lines"},
 };
 
 std::vector<const CopyLoops*> loops_here() {

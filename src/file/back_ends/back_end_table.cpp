@@ -26,7 +26,7 @@ namespace {
 bool always() { return true; }
 
 constexpr std::array back_ends {
-  BackEndEntry{"posix",  "pwritev and preadv, around the page cache where that pays",
+  BackEndEntry{"posix",  "pwritev and preadv; bypasses the page cache where that is faster",
                "always", false,
                always,   open_posix},
       BackEndEntry{"uring",
@@ -35,14 +35,15 @@ constexpr std::array back_ends {
                    false,
                    uring_available,
                    open_uring},
-      BackEndEntry{limited_name,
-                   "posix at a stated rate, limited:RATE[,LATENCY]: a simulated shared file system",
-                   "always",
-                   false,
-                   always,
-                   open_limited,
-                   nullptr,
-                   "limited:1G"},
+      BackEndEntry{
+          limited_name,
+          "posix at a limited rate, limited:RATE[,LATENCY]: simulates a shared file system",
+          "always",
+          false,
+          always,
+          open_limited,
+          nullptr,
+          "limited:1G"},
 #if TAILRACE_MPI_IO
       mpiio_entry, hdf5_entry,
 #endif

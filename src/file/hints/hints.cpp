@@ -29,7 +29,7 @@ constexpr std::string_view size_text = "a size in bytes such as 4194304, 4M or 4
 constexpr std::string_view or_size_text =
     "0 (leave to the file system) or a size in bytes such as 1048576, 1M or 1MiB";
 constexpr std::string_view or_none_text =
-    "0 (none does) or a size in bytes such as 65536, 64K or 64KiB";
+    "0 (no piece) or a size in bytes such as 65536, 64K or 64KiB";
 
 /// MPI-IO knows the name, too.
 constexpr HintEntry for_mpi(HintEntry entry, std::string_view synonym_of = {}) {
@@ -39,97 +39,97 @@ constexpr HintEntry for_mpi(HintEntry entry, std::string_view synonym_of = {}) {
 }
 
 constexpr HintEntry mpi_only(std::string_view name, std::string_view summary = "Only for MPI-IO") {
-  return for_mpi({{name, "", "as the MPI library says", summary}});
+  return for_mpi({{name, "", "see the MPI library", summary}});
 }
 
 constexpr auto hint_entries = std::to_array<HintEntry>({
     {{"strategy", "auto",
       "auto | spokesperson | file_per_rank | shared_independent | collective | grouped | "
       "by_length | library_collective",
-      "How the ranks share the file; auto decides from file system and size of the pieces"},
+      "How the ranks share the file; auto decides by file system and piece size"},
      ValueKind::word},
     {{"back_end", "auto",
       "auto | posix | uring | mpiio | hdf5 | limited:RATE[,LATENCY] (limited:200M,2ms)",
-      "What reads and writes: system calls, io_uring, MPI-IO, parallel HDF5, or system calls at a "
-      "stated rate (200 MiB/s, 2 ms for each call)"},
+      "Interface that reads and writes: system calls, io_uring, MPI-IO, parallel HDF5, or system "
+      "calls at a limited rate (here 200 MiB/s and 2 ms per call)"},
      ValueKind::back_end},
     for_mpi({{"cb_nodes", "0", "0 (choose) or a number of ranks",
-              "Ranks that open, read and write the file for all (writers)"},
+              "Number of writers: ranks that open, read and write the file on behalf of all"},
              ValueKind::number}),
     {{"cb_ranks", "", "rank numbers, ascending, as in 0+4+8",
-      "Which ranks are writers, in place of cb_nodes"},
+      "Ranks that are writers, instead of cb_nodes"},
      ValueKind::ranks},
     for_mpi({{"cb_buffer_size", "", size_text,
-              "Bytes that a writer collects for one request; left open: chosen by the file system"},
+              "Bytes that a writer collects for one request; unset: depends on the file system"},
              ValueKind::bytes,
              4096}),
     {{"cb_align", "1", "0 | 1 | 2",
-      "Boundaries between writers: 0 equal shares, 1 moved to stripes, 2 each stripe has one "
-      "writer for the life of the file"},
+      "Boundaries between writers; 0: equal shares; 1: at stripe boundaries; 2: each stripe always "
+      "has the same writer"},
      ValueKind::word},
     {{"cb_longest_piece", "", or_none_text,
-      "Longest piece that goes through writers (strategy by_length), longer ones each rank moves "
-      "itself; left open: 64 KiB to write, 2 KiB to read"},
+      "Strategy by_length: longest piece that passes through writers; each rank moves longer "
+      "pieces itself. Unset: 64 KiB to write, 2 KiB to read"},
      ValueKind::bytes,
      0},
     {{"cb_exchange", "auto", "auto | node | messages",
       "How data gets to the writers: shared memory of the node, or messages"},
      ValueKind::word},
     {{"group_size", "0", "0 (the ranks of a node) or a number of ranks",
-      "Ranks of a group of strategy grouped"},
+      "Strategy grouped: number of ranks in a group"},
      ValueKind::number},
     for_mpi({{"striping_unit", "0", or_size_text,
-              "Stripe asked for when the file is created, and aligned to"},
+              "Stripe size requested when the file is created; writers align to it"},
              ValueKind::bytes}),
     for_mpi({{"striping_factor", "0", "0 (leave to the file system) or a number of storage targets",
-              "Storage targets asked for when the file is created"},
+              "Number of storage targets requested when the file is created"},
              ValueKind::number}),
     for_mpi({{"romio_cb_write", "automatic", "enable | disable | automatic",
-              "If strategy is auto: enable takes collective, disable shared_independent"},
+              "If strategy is auto: enable selects collective, disable selects shared_independent"},
              ValueKind::word}),
     for_mpi({{"romio_cb_read", "automatic", "enable | disable | automatic",
-              "The same, where romio_cb_write leaves it open"},
+              "The same, if romio_cb_write is automatic"},
              ValueKind::word}),
-    for_mpi(
-        {{"romio_ds_write", "disable", "enable | disable | automatic",
-          "Small pieces by read-modify-write of what lies between them (sieving), under a lock"},
-         ValueKind::word}),
+    for_mpi({{"romio_ds_write", "disable", "enable | disable | automatic",
+              "Data sieving for writing: read, modify and write the range that contains small "
+              "pieces, under a lock"},
+             ValueKind::word}),
     for_mpi({{"romio_ds_read", "automatic", "enable | disable | automatic",
-              "Small pieces by reading what lies between them as well (sieving)"},
+              "Data sieving for reading: read the whole range that contains small pieces"},
              ValueKind::word}),
     {{"ds_density", "0.1", "a number from 0 to 1",
-      "Share of wanted bytes from which automatic sieving pays"},
+      "Automatic sieving is used if at least this share of the range is requested"},
      ValueKind::share},
-    for_mpi({{"ind_rd_buffer_size", "4194304", size_text, "Buffer of sieving when reading"},
-             ValueKind::bytes,
-             4096}),
+    for_mpi(
+        {{"ind_rd_buffer_size", "4194304", size_text, "Buffer size of data sieving for reading"},
+         ValueKind::bytes,
+         4096}),
     for_mpi({{"ind_wr_buffer_size", "524288", size_text,
-              "Buffer of sieving when writing: as much is locked at once"},
+              "Buffer size of data sieving for writing; this range is locked at once"},
              ValueKind::bytes,
              4096}),
     {{"direct_io", "automatic", "true | false | automatic",
-      "Past the page cache (O_DIRECT) where size and place allow"},
+      "Bypass the page cache (O_DIRECT) where size and alignment allow"},
      ValueKind::word},
-    for_mpi({{"direct_read", "", "true | false", "ROMIO's name: the same as direct_io"},
-             ValueKind::word},
+    for_mpi({{"direct_read", "", "true | false", "ROMIO's name for direct_io"}, ValueKind::word},
             "direct_io"),
-    for_mpi({{"direct_write", "", "true | false", "ROMIO's name: the same as direct_io"},
-             ValueKind::word},
+    for_mpi({{"direct_write", "", "true | false", "ROMIO's name for direct_io"}, ValueKind::word},
             "direct_io"),
     {{"queue_depth", "8", "a number of requests, at least 1",
       "Requests that back end uring keeps in flight"},
      ValueKind::number,
      1},
     {{"sync", "true", "true | false", "Flush to disk when the file is closed"}, ValueKind::word},
-    for_mpi({{"romio_no_indep_rw", "true", "true | false",
-              "Only ranks that write or read open the file: always so here, whatever the value"},
-             ValueKind::word}),
-    mpi_only(
-        "start_iodevice",
-        "First storage target; only for MPI-IO, and unwise: it fills one target before the others"),
+    for_mpi(
+        {{"romio_no_indep_rw", "true", "true | false",
+          "Only ranks that access the file open it; Tailrace always does so, whatever the value"},
+         ValueKind::word}),
+    mpi_only("start_iodevice",
+             "Only for MPI-IO: first storage target. Not recommended, because this target fills "
+             "before the others"),
     mpi_only("access_style"),
     mpi_only("cb_block_size"),
-    mpi_only("cb_config_list", "Only for MPI-IO: which nodes have how many aggregators"),
+    mpi_only("cb_config_list", "Only for MPI-IO: number of aggregators on each node"),
     mpi_only("chunked"),
     mpi_only("collective_buffering"),
     mpi_only("file_perm"),

@@ -24,11 +24,11 @@ constexpr std::array strategies {
       StrategyEntry{"shared_independent", "every rank writes its pieces to the shared file",
                     "always", on_any, make_shared_independent},
       StrategyEntry{"collective",
-                    "two-phase: some ranks write large stripe-aligned pieces for all (cb_nodes, "
-                    "cb_align)",
+                    "two-phase: some ranks write large stripe-aligned pieces on behalf of all "
+                    "(cb_nodes, cb_align)",
                     "back ends of plain files", on_plain_files, make_collective},
       StrategyEntry{"grouped",
-                    "ranks in groups (group_size), the first of each writes for all of it",
+                    "the first rank of each group (group_size) writes on behalf of its group",
                     "back ends of plain files", on_plain_files, make_grouped},
       StrategyEntry{"by_length",
                     "long pieces as shared_independent, short ones as collective "

@@ -32,12 +32,13 @@ constexpr std::array all_reductions{
                     "the same with non-blocking steps, which the caller's work overlaps",
                     "several nodes, some with several ranks", on_several_shared_nodes,
                     make_reduction_hierarchical_nonblocking},
-    ReductionMethod{"node_shared",
-                    "node's shared memory, one sleeping wait; long vectors a slice per rank",
-                    "some node with several ranks", on_shared_nodes, make_reduction_node_shared},
+    ReductionMethod{
+        "node_shared",
+        "shared memory of the node, one sleeping wait; of long vectors, each rank reduces a slice",
+        "at least one node with several ranks", on_shared_nodes, make_reduction_node_shared},
     ReductionMethod{"node_threads",
-                    "node's shared memory; threads of its first rank combine long vectors",
-                    "some node with several ranks; not in a simulator", with_threads,
+                    "shared memory of the node; threads of its first rank reduce long vectors",
+                    "at least one node with several ranks; not in a simulator", with_threads,
                     make_reduction_node_threads},
 };
 

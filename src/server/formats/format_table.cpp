@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::array formats{
     Format{"hdf5", ".h5", "plain HDF5, with NetCDF-4 dimension scales", make_hdf5},
-    Format{"netcdf", ".nc", "the same file, under the name that readers of NetCDF-4 expect",
+    Format{"netcdf", ".nc", "the same file, with the suffix that readers of NetCDF-4 expect",
            make_hdf5},
-    Format{"zarr", ".zarr", "Zarr v3: a folder, compressed chunks in shards", make_zarr},
+    Format{"zarr", ".zarr", "Zarr v3: a folder with compressed chunks in shards", make_zarr},
 };
 
 }  // namespace

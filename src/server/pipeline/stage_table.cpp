@@ -12,57 +12,62 @@ namespace tailrace::server {
 namespace {
 
 constexpr std::array table{
-    StageEntry{"mean", "", "mean of each variable over space; to the product's table", make_mean},
-    StageEntry{"sum", "", "sum of each variable over space; to the product's table", make_sum},
-    StageEntry{"minmax", "", "smallest and largest value of each variable; to the product's table",
+    StageEntry{"mean", "", "mean of each variable over space; written to the product's table",
+               make_mean},
+    StageEntry{"sum", "", "sum of each variable over space; written to the product's table",
+               make_sum},
+    StageEntry{"minmax", "",
+               "smallest and largest value of each variable; written to the product's table",
                make_minmax},
-    StageEntry{"variance", "", "variance of each variable over space; to the product's table",
+    StageEntry{"variance", "",
+               "variance of each variable over space; written to the product's table",
                make_variance},
     StageEntry{"weighted", "by= what=mean",
-               "mean or sum over space of each variable, items weighed by variable `by`; to the "
+               "mean or sum of each variable over space, weighted by variable `by`; written to the "
                "product's table",
                make_weighted},
     StageEntry{"histogram", "bins=64 min= max=",
-               "counts of values in equal bins; min and max: of the step, unless both are given",
+               "counts of values in equal bins; the range is that of the step, unless min and max "
+               "are given",
                make_histogram},
     StageEntry{"spectrum", "energy=no lengths=",
-               "isotropic spectra of periodic boxes; energy=yes: half their sum; lengths: periods "
-               "of the axes, else from coordinates, else 2 pi",
+               "isotropic spectra in periodic boxes; energy=yes: half their sum; lengths: periods "
+               "of the axes (default: from the coordinates, otherwise 2 pi)",
                make_spectrum},
     StageEntry{"time", "what=mean,variance every=1 reset=no",
-               "statistics over steps so far, of each item: mean, variance, min, max, skewness",
+               "statistics of each item over the steps so far: mean, variance, min, max, skewness",
                make_time},
     StageEntry{"arrival", "at= falling=no",
-               "time at which each item first reached `at` (falling=yes: from above), NaN before; "
-               "linear between steps",
+               "time at which each item first reached `at` (falling=yes: from above), interpolated "
+               "between steps; NaN if it has not",
                make_arrival},
     StageEntry{"ensemble", "folder= what=mean,variance steps=each job= wait_s=60",
-               "statistics over the jobs that share a folder, in common files there",
+               "statistics over the jobs that share a folder, in common files in this folder",
                make_ensemble},
-    StageEntry{"convert", "type=", "items of another type, e.g. float32; all must fit",
-               make_convert},
+    StageEntry{"convert", "type=",
+               "converts items to another type, e.g. float32; all values must fit", make_convert},
     StageEntry{"coarsen", "factor=2 axes= method=mean",
-               "one item for each block of factor items along the axes (all, unless named): their "
-               "mean, or with method=every the first",
+               "replaces each block of `factor` items along the axes (default: all) by their mean, "
+               "or with method=every by the first item",
                make_coarsen},
     StageEntry{"slice", "axis= index=  or  axis= start=0 stop= step=1",
-               "a plane, or some items of an axis; negative places count from the end", make_slice},
-    StageEntry{"transpose", "order=", "the axes in another order, e.g. x,y,z", make_transpose},
+               "a plane, or a range of an axis; negative indices count from the end", make_slice},
+    StageEntry{"transpose", "order=", "puts the axes into another order, e.g. x,y,z",
+               make_transpose},
     StageEntry{"compress",
                "codec=zstd level= tolerance=0 digits=0 bits=0 shuffle=no chunk= chunk_bytes=1M "
                "shard_bytes=64M fletcher32=no",
-               "how the file is compressed (docs/servers.md)", make_compress},
-    StageEntry{"call", "name=", "a function of yours (functions of the session)", make_call},
+               "compresses the file (docs/servers.md)", make_compress},
+    StageEntry{"call", "name=", "calls your function (functions.stages)", make_call},
     StageEntry{"python", "file= function= combine=sum limit_s=60 python=",
-               "a Python function of yours, with NumPy arrays, in a process of its own",
-               make_python},
-    StageEntry{"tasks", "name= count=",
-               "a function of yours for many task numbers (functions of the session); an array of "
-               "results",
-               make_tasks},
+               "calls your Python function with NumPy arrays, in a separate process", make_python},
+    StageEntry{
+        "tasks", "name= count=",
+        "calls your function for many task numbers (functions.tasks); gives an array of results",
+        make_tasks},
     StageEntry{"results", "name=",
-               "a function of yours that makes arrays of the parts of all servers (functions of "
-               "the session)",
+               "calls your function, which computes arrays from the parts of all servers "
+               "(functions.results)",
                make_results},
 };
 

@@ -172,7 +172,7 @@ std::unique_ptr<Receiver> make_receiver(const Team& team, const TransportSetting
 
 Transport node() {
   return {.name = "node",
-          .summary = "shared memory of a node: the server reads the packets where they lie",
+          .summary = "shared memory of a node: the server reads the packets in place",
           .refuses = refuses,
           .make_sender = make_sender,
           .make_receiver = make_receiver};

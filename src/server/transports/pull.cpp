@@ -86,7 +86,7 @@ std::string pull_refuses(const Team& team) {
 
 Transport pull() {
   return one_sided::line({"pull", make_pull_memory},
-                         "one-sided: the server fetches the packets, compute ranks do nothing",
+                         "one-sided: the server fetches the packets; compute ranks take no part",
                          pull_refuses);
 }
 

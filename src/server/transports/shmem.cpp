@@ -201,7 +201,7 @@ std::string shmem_refuses(const Team&) {
 
 Transport shmem() {
   return one_sided::line({"shmem", make_shmem_memory},
-                         "OpenSHMEM: as pull, through the symmetric heap", shmem_refuses);
+                         "OpenSHMEM: like pull, through the symmetric heap", shmem_refuses);
 }
 
 }  // namespace tailrace::server
