@@ -68,8 +68,8 @@ def load() -> ModuleType:
             raise
         raise ImportError(
             "the compiled part of tailrace is not built for this Python "
-            f"({sys.version_info.major}.{sys.version_info.minor}); run `make python`, or name the "
-            "build folder in TAILRACE_BIN_DIR"
+            f"({sys.version_info.major}.{sys.version_info.minor}); run `make python`, or set "
+            "TAILRACE_BIN_DIR to the build folder"
         ) from None
     atexit.register(_close_all, core)
     return core

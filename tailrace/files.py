@@ -14,7 +14,7 @@ from typing import Any
 from tailrace.errors import TailraceError
 
 _ACCESS_LIST = "system.posix_acl_access"
-_NO_FILE = "it is a device or a pipe, which a file would replace"
+_NO_FILE = "it is a device or a pipe; only regular files are replaced"
 TICK_NS = 20_000_000  # more than the ticks of kernels, 1 to 10 ms
 #: More than the tick of file systems that keep whole seconds, such as those of Lustre.
 WHOLE_TICK_NS = 1_020_000_000
@@ -48,7 +48,7 @@ def require_writable(path: Path, option: str) -> None:
     if not path.parent.is_dir():
         raise TailraceError(f"{path}: no folder {path.parent} ({option} names the file)", status=2)
     if not os.access(path.parent, os.W_OK):
-        raise TailraceError(f"{path}: cannot write there; name another place with {option}")
+        raise TailraceError(f"{path}: cannot write there; give another path with {option}")
 
 
 def require_place(path: Path, option: str) -> None:
@@ -65,14 +65,14 @@ def _require_file(path: Path, option: str) -> None:
 
 
 def require_folder(folder: Path, option: str) -> None:
-    """Make a folder, and complain if no file can be made in it."""
+    """Make a folder, and complain if no file can be created in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise TailraceError(
-            f"{option}: no file can be made in {folder} ({error.strerror}); name another folder"
+            f"{option}: no file can be created in {folder} ({error.strerror}); name another folder"
         ) from error
 
 

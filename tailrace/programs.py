@@ -41,7 +41,7 @@ def find_program(name: str) -> Path:
     if on_path:
         return Path(on_path)
     raise TailraceError(
-        f"{name} was not found; run `make build`, or name its folder in TAILRACE_BIN_DIR"
+        f"{name} was not found; run `make build`, or set TAILRACE_BIN_DIR to its folder"
     )
 
 

@@ -46,7 +46,7 @@ def _csr(matrix: Any, who: str) -> Any:
     """Return the matrix in CSR of float64, columns ascending, each once; ours alone if changed."""
     if not issparse(matrix):
         raise InvalidInput(
-            f"{who}: {type(matrix).__name__} is no matrix of scipy.sparse; see "
+            f"{who}: {type(matrix).__name__} is not a matrix of scipy.sparse; see "
             "scipy.sparse.csr_array"
         )
     if matrix.ndim != 2 or np.dtype(matrix.dtype).kind not in "fiub":
@@ -76,7 +76,7 @@ class Operator(LinearOperator):  # type: ignore[misc]
     def __init__(self, matrix: Any, *, store_transpose: bool | None = None, **options: Any) -> None:
         """Store a copy of `matrix`, which may change afterwards."""
         if store_transpose not in (None, True, False):
-            raise InvalidInput("Operator: store_transpose is None, True or False")
+            raise InvalidInput("Operator: store_transpose must be None, True or False")
         csr = _csr(matrix, "Operator")
         super().__init__(np.dtype(np.float64), csr.shape)
         self._options = options
@@ -145,7 +145,7 @@ def _stored(csr: Any, options: dict[str, Any]) -> _core.SparseMatrix:
 def _real(x: Any) -> NDArray[np.float64]:
     """Return a vector, or several in column-major order, as float64; copied only if it is not."""
     if np.asarray(x).dtype.kind not in "biufc":
-        raise InvalidInput(f"the operator takes numbers, not {np.asarray(x).dtype}")
+        raise InvalidInput(f"the operator needs numbers, not {np.asarray(x).dtype}")
     if np.iscomplexobj(x):
         raise InvalidInput("the operator is real: apply it to x.real and x.imag")
     return np.asfortranarray(x, dtype=np.float64)

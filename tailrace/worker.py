@@ -61,7 +61,7 @@ def load_function(file: str, name: str) -> Function:
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no Python file (its name must end in .py)")
+        raise ImportError(f"{file} is not a Python file (its name must end in .py)")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)

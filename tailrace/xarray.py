@@ -86,7 +86,7 @@ def _check(ds: Any, layout: tailrace.Layout, names: list[str], rank: int) -> dic
         sizes[name] = layout.extents[d]
     for name, variable in ds.variables.items():
         if not isinstance(name, str):
-            raise InvalidInput(f"variable {name!r}: files have names that are texts")
+            raise InvalidInput(f"variable {name!r}: names of variables must be strings")
         if isinstance(ds.indexes.get(name), pandas.MultiIndex):
             raise InvalidInput(f"variable '{name}': is a MultiIndex; use ds.reset_index")
         if variable.dtype.kind not in "fiucbOUSTMm":
@@ -225,7 +225,7 @@ def _typed(values: Any, name: str) -> Any:
     kinds = (bool, int, float, complex, np.number, np.bool_)
     if not all(isinstance(item, kinds) for item in present):
         odd = next(item for item in present if not isinstance(item, (*kinds, str)))
-        raise InvalidInput(f"variable '{name}': {odd!r} is no text, number or time")
+        raise InvalidInput(f"variable '{name}': {odd!r} is not a text, number or time")
     if not missing.any():
         return np.array(present).reshape(values.shape)
     made = np.full(values.shape, np.nan, np.result_type(np.array(present), float))
@@ -391,7 +391,7 @@ def open_dataset(
             if layout is None:
                 return _slabs(found.sizes, found.variables, split, comm.Get_size())
             if split is not None:
-                raise InvalidInput("open_dataset: split is for when there is no layout")
+                raise InvalidInput("open_dataset: give either split or a layout")
             given, names = _for_ranks(layout, comm), [str(dim) for dim in dims or ()]
             there = tuple(found.sizes.get(n, -1) for n in names)
             if len(names) != given.num_dims or there != given.extents:

@@ -47,7 +47,7 @@ def step(
     precision: PrecisionOption = Precision.double,
     threads: Threads = 1,
     fluidsim_python: Annotated[
-        str, option("A Python that has fluidsim, to compare with.", metavar="TEXT")
+        str, option("Python interpreter with fluidsim, to compare with.", metavar="TEXT")
     ] = "",
     rounds: Rounds = 5,
     repeats: Repeats = 5,
@@ -81,13 +81,13 @@ def servers(
     folder: Folder = FOLDER,
     throttle: Throttle = "",
     fractions: Annotated[
-        str, option("Disks of 1/2, 1/4, ... of the speed, as in 2,4.", metavar="TEXT", hidden=True)
+        str, option("Also limit the disk to 1/2, 1/4, ... of its speed: 2,4.", metavar="TEXT", hidden=True)
     ] = "",
     steps: Steps = 4,
     every: Annotated[int, option("Steps between outputs.", min=1)] = 1,
     compute_s: ComputeS = 0.7,
     compute: ComputeOption = Compute.work,
-    calls: Annotated[int, option("Calls of progress in a step.", min=1, hidden=True)] = 4,
+    calls: Annotated[int, option("Calls of progress per step.", min=1, hidden=True)] = 4,
     halo: Annotated[
         int, option("Doubles sent to neighbours at each call.", min=0, hidden=True)
     ] = 0,
@@ -95,7 +95,7 @@ def servers(
         bool, option("Repeat with a competing writer.", "--competitor", hidden=True)
     ] = False,
     idle_s: Annotated[
-        float, option("Watch idle servers.", metavar="SECONDS", min=0, hidden=True)
+        float, option("Time for which idle servers are observed.", metavar="SECONDS", min=0, hidden=True)
     ] = 1,
     entries: Entries = "",
     no_other_libraries: NoOtherLibraries = False,
@@ -225,7 +225,7 @@ def memory(
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
-    """Count the memory of a turbulence run.
+    """Measure the memory use of a turbulence run.
 
     Example: tailrace bench memory --points 128
     """

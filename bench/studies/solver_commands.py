@@ -40,7 +40,7 @@ def dense(
 
 
 def blas(
-    shapes: Annotated[str, option("MxNxK or MxNxK:TN, with commas between.", metavar="TEXT")] = "",
+    shapes: Annotated[str, option("MxNxK or MxNxK:TN, separated by commas.", metavar="TEXT")] = "",
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     no_other_libraries: NoOtherLibraries = False,
@@ -85,7 +85,7 @@ def groundwater(
     ranks: Ranks = "",
     pflotran: Annotated[
         str,
-        option("PFLOTRAN's program, to compare with.", envvar="TAILRACE_PFLOTRAN", metavar="FILE"),
+        option("PFLOTRAN executable to compare with.", envvar="TAILRACE_PFLOTRAN", metavar="FILE"),
     ] = "",
     folder: Folder = FOLDER,
     rounds: Rounds = 5,
@@ -110,7 +110,7 @@ def helium(
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
-    """Write checkpoints by every kind of server, or none.
+    """Write checkpoints with every kind of server and with none.
 
     Example: tailrace bench helium --ranks 2 --competitor
     """

@@ -90,9 +90,10 @@ void check_arrays(const ArrayTransformObject& made, const void* field, std::int6
                   const void* modes, std::int64_t num_modes) {
   check_call(*made.comm, [&] {
     if (num_items != made.num_items || num_modes != made.num_modes) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("arrays of {} items and {} modes are given, this rank has {} and {}",
-                              num_items, num_modes, made.num_items, made.num_modes));
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("arrays of {} items and {} modes are given, but this rank has {} and {}",
+                      num_items, num_modes, made.num_items, made.num_modes));
     }
     if (num_items > 0) require_address(field, "field");
     if (num_modes > 0) require_address(modes, "modes");

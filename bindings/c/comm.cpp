@@ -25,8 +25,8 @@ void require_communicator(MPI_Comm raw) {
   const int status = MPI_Comm_test_inter(raw, &joins_two);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, kept);
   MPI_Errhandler_free(&kept);
-  require(status == MPI_SUCCESS, "what is given is no communicator; was it freed?");
-  require(joins_two == 0, "an intercommunicator is given; pass one of a single group of ranks");
+  require(status == MPI_SUCCESS, "the argument is not a communicator; was it freed?");
+  require(joins_two == 0, "an intercommunicator is given; pass an intracommunicator");
 }
 
 namespace {

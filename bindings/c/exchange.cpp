@@ -34,9 +34,9 @@ void check_size(const ExchangeShape& shape, std::ptrdiff_t wanted, std::int64_t 
                 const char* side) {
   const bool fits = shape.in_place ? given >= wanted : given == wanted;
   if (fits) return;
-  throw Error(
-      Errc::invalid_input,
-      fmt::format("the {} holds {} items, the exchange was made for {}", side, given, wanted));
+  throw Error(Errc::invalid_input,
+              fmt::format("the {} holds {} items, but the exchange was created for {}", side, given,
+                          wanted));
 }
 
 /// The fields of a call, checked_fields.
@@ -82,7 +82,7 @@ void exchange_create(Ref<tailrace_comm> ranks, const tailrace_layout* from,
     destination = get(to);
     require(
         source->num_ranks() == ranks->num_ranks() && destination->num_ranks() == ranks->num_ranks(),
-        "the layouts must be of as many ranks as the communicator");
+        "the layouts must have as many ranks as the communicator");
     before = memory_of(from_memory, source->boxes(ranks->rank()));
     after = memory_of(to_memory, destination->boxes(ranks->rank()));
   });

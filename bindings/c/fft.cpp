@@ -71,9 +71,10 @@ void check_fields(const TransformObject& made, int num_fields, const void* const
     list(fields, num_fields, "fields");
     list(modes, num_fields, "modes");
     if (num_items != made.num_items || num_modes != made.num_modes) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("arrays of {} items and {} modes are given, this rank has {} and {}",
-                              num_items, num_modes, made.num_items, made.num_modes));
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("arrays of {} items and {} modes are given, but this rank has {} and {}",
+                      num_items, num_modes, made.num_items, made.num_modes));
     }
     if (num_items > 0) list_of(fields, num_fields, "fields");
     if (num_modes > 0) list_of(modes, num_fields, "modes");

@@ -46,8 +46,9 @@ std::shared_ptr<PartObject> checked_part(const FileObject& made, const tailrace_
     given = get(part);
     list(static_cast<const std::byte*>(data), num_bytes, "data");
     if (num_bytes != given->array_bytes) {
-      throw Error(Errc::invalid_input, fmt::format("an array of {} bytes is given, the part has {}",
-                                                   num_bytes, given->array_bytes));
+      throw Error(Errc::invalid_input,
+                  fmt::format("an array of {} bytes is given, but the part has {}", num_bytes,
+                              given->array_bytes));
     }
   });
   return given;

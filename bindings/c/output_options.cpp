@@ -48,9 +48,8 @@ void check_returned(const std::string& name, int returned) {
 void add_function(const tailrace_function& given, StageFunctions& functions) {
   const auto name = text(given.name, "name of a function");
   if ((given.stage == nullptr) == (given.task == nullptr)) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("function {}: one of stage and task must be NULL, the other not", name));
+    throw Error(Errc::invalid_input,
+                fmt::format("function {}: exactly one of stage and task must be NULL", name));
   }
   bool taken = false;
   if (given.stage != nullptr) {

@@ -82,7 +82,8 @@ static int refuse(const char* call, const char* why) {
 
 static const char* const not_contiguous =
     "the array is a section with gaps; pass a contiguous array";
-static const char* const backwards = "the array runs backwards or over parts of items";
+static const char* const backwards =
+    "the array has a negative stride, or a stride that is not a multiple of the item size";
 
 void tailrace_f_stop(const char* text) {
   fprintf(stderr, "tailrace: %s\n", text);
@@ -105,7 +106,7 @@ int tailrace_f_memory(const CFI_cdesc_t* given, tailrace_memory** memory, int* n
   const Array array = describe(given);
   if (array.num_dims < 1 || array.num_dims > TAILRACE_MAX_DIMS)
     return refuse("memory", "the array must have 1 to 5 axes");
-  if (array.item_bytes < 1) return refuse("memory", "the items of the array have no bytes");
+  if (array.item_bytes < 1) return refuse("memory", "the items of the array have a size of 0");
   if (!array.has_strides) return refuse("memory", backwards);
   *num_dims = array.num_dims;
   for (int d = 0; d < array.num_dims; ++d) strides[d] = array.strides[d];
@@ -142,17 +143,19 @@ int tailrace_f_exchange(tailrace_exchange* exchange, int start, int num_fields, 
   if (num_fields < 1 || num_fields > max_fields)
     why = "the number of fields must be 1 to 64";
   else if (from.item_bytes != item_bytes || to.item_bytes != item_bytes)
-    why = "the items of an array have not the bytes that the exchange was made for (item_bytes)";
+    why =
+        "the items of an array do not have the size for which the exchange was created "
+        "(item_bytes)";
   else if (!last_axis_is(&from, num_fields) || !last_axis_is(&to, num_fields))
     why = "the last axis of both arrays must be that of the fields";
   else if (!fits(&from, num_fields, source_dims, source_strides))
     why =
-        "the source is a section that the exchange was not made for: give create its memory "
+        "the source is a section for which the exchange was not created: pass its memory to create "
         "(memory%of), or pass a contiguous array";
   else if (!fits(&to, num_fields, destination_dims, destination_strides))
     why =
-        "the destination is a section that the exchange was not made for: give create its memory "
-        "(memory%of), or pass a contiguous array";
+        "the destination is a section for which the exchange was not created: pass its memory to "
+        "create (memory%of), or pass a contiguous array";
   /* All ranks that exchange must learn of it. */
   if (why != NULL) {
     const int status = tailrace_exchange_run_fields(exchange, -1, NULL, 0, NULL, 0);
@@ -176,7 +179,7 @@ static int check_shape(const Array* array, const tailrace_layout* layout, int ra
   if (status == TAILRACE_OK) status = tailrace_layout_num_boxes(layout, rank, &num_boxes);
   if (status != TAILRACE_OK) return status;
   if (array->type < 0)
-    snprintf(why, why_bytes, "the array is of a type that files do not hold");
+    snprintf(why, why_bytes, "files cannot contain arrays of this type");
   else if (!array->has_strides)
     snprintf(why, why_bytes, "%s", backwards);
   if (why[0] != '\0' || (array->is_contiguous && array->num_dims == 1)) return TAILRACE_OK;
@@ -293,7 +296,7 @@ int tailrace_f_transform(tailrace_transform* transform, int backward, int num_fi
   if (!points.is_contiguous || !waves.is_contiguous)
     why = not_contiguous;
   else if (points.type != type || waves.type != (single ? TAILRACE_COMPLEX64 : TAILRACE_COMPLEX128))
-    why = "the arrays are not of the types that the transform was made for";
+    why = "the arrays do not have the types for which the transform was created";
   else if (num_fields < 1 || num_fields > max_fields)
     why = "the number of fields must be 1 to 64";
   else if (!last_axis_is(&points, num_fields) || !last_axis_is(&waves, num_fields))
@@ -321,7 +324,7 @@ int tailrace_f_array_transform(tailrace_array_transform* transform, int backward
   if (!points.is_contiguous || !waves.is_contiguous)
     why = not_contiguous;
   else if (points.type != type || waves.type != modes_type)
-    why = "the arrays are not of the types that the transform was made for";
+    why = "the arrays do not have the types for which the transform was created";
   /* All ranks must learn of it: a size that no rank has is refused. */
   const int64_t num_items = why == NULL ? points.num_items : -1;
   const int status = backward ? tailrace_array_transform_backward(
@@ -348,7 +351,7 @@ int tailrace_f_fft(const tailrace_comm* comm, int backward, int num_dims, const 
   if (!points.is_contiguous || !waves.is_contiguous)
     why = not_contiguous;
   else if (options->num_axes >= 0 && waves.type != modes_type)
-    why = "the modes are not of the type that belongs to the field and the kinds";
+    why = "the type of the modes does not match the field and the kinds";
   /* All ranks must learn of it: a size that no rank has is refused. */
   const int64_t num_items = why == NULL ? points.num_items : -1;
   const int status = backward

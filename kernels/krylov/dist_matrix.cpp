@@ -189,7 +189,7 @@ class DistMatrix::State {
 
   void set_values(std::span<const double> values) {
     run_agreed_sparse(comm_.raw(), [&] {
-      if (coupled_) refuse("it was made from coupled values; set_values needs such ones");
+      if (coupled_) refuse("it was created from coupled values; set_values needs coupled values");
       if (values.size() != num_blocks_ * block_ * block_) {
         refuse(fmt::format("there are {} values; the structure has {}", values.size(),
                            num_blocks_ * block_ * block_));
@@ -204,7 +204,7 @@ class DistMatrix::State {
 
   void set_values(const CoupledValues& values) {
     run_agreed_sparse(comm_.raw(), [&] {
-      if (!coupled_) refuse("it was made from plain blocks; set_values needs such ones");
+      if (!coupled_) refuse("it was created from plain blocks; set_values needs plain blocks");
       check_coupled(values, block_, num_blocks_, static_cast<std::size_t>(num_local_rows()));
       take(values);
     });

@@ -350,7 +350,7 @@ constexpr std::array preconditioners_table{
     PreconditionerLine{{"ilu0", "ILU(0) by blocks, of each rank's rows in its own columns"},
                        make<Ilu0>},
     PreconditionerLine{
-        {"milu0", "ILU(0) by items; the diagonal takes the fill that is dropped; A an M-matrix"},
+        {"milu0", "ILU(0) by items, with the dropped fill added to the diagonal; A an M-matrix"},
         make<Milu0>},
     PreconditionerLine{
         {"icc0", "ICC(0) by items, of each rank's rows in its own columns; A symmetric"},

@@ -21,13 +21,13 @@ constexpr std::array table{
     Line{{"bicgstab", "stabilized biconjugate gradients, reductions merged", "any A and M", 2},
          make_bicgstab},
     Line{{"gmres", "generalized minimal residuals, restarted", "any A and M", 2}, make_gmres},
-    Line{{"fgmres", "the same where M changes: keeps twice the vectors", "any A, any M", 2},
+    Line{{"fgmres", "the same for a changing M; keeps twice as many vectors", "any A, any M", 2},
          make_fgmres},
-    Line{{"pipelined_cg", "cg whose sums are under way while M and A are applied",
+    Line{{"pipelined_cg", "cg with reductions that overlap with M and A",
           "A and M symmetric, positive definite", 1},
          make_pipelined_cg},
-    Line{{"pipelined_bicgstab", "bicgstab whose sums are under way while M and A are applied",
-          "any A and M", 2},
+    Line{{"pipelined_bicgstab", "bicgstab with reductions that overlap with M and A", "any A and M",
+          2},
          make_pipelined_bicgstab},
 };
 
@@ -211,9 +211,9 @@ class KrylovSolver::State {
                                 norm, options.divergence_factor));
     }
     if (problem_.stopped) {
-      return finish(KrylovEnd::stopped, fmt::format("asked to stop after {} iterations, where the "
-                                                    "residual is {:.3g}",
-                                                    problem_.result.iterations, norm));
+      return finish(KrylovEnd::stopped,
+                    fmt::format("stopped on request after {} iterations; the residual is {:.3g}",
+                                problem_.result.iterations, norm));
     }
     if (problem_.result.iterations < options.max_iterations) return false;
     return finish(KrylovEnd::max_iterations,

@@ -49,7 +49,7 @@ void check_columns(std::ptrdiff_t columns, std::span<const Index> starts,
         if (column < 0 || column >= columns) {
           refuse(text + "; there are " + words(columns) + " columns");
         }
-        if (column == before) refuse(text + " twice; add such items up before");
+        if (column == before) refuse(text + " twice; add such items first");
         refuse(text + " after " + words(before) + "; columns must ascend within a row");
       }
       before = column;

@@ -11,7 +11,8 @@ namespace {
 
 std::string none(const Features&) { return {}; }
 std::string no_blocks(const Features& f) {
-  return f.block == 0 ? "no size from 2 to 16 divides rows and columns and has little fill" : "";
+  return f.block == 0 ? "no block size from 2 to 16 divides its rows and columns with little fill"
+                      : "";
 }
 std::string no_diagonals(const Features& f) {
   return f.few_diagonals ? "" : "its items do not lie on few diagonals";
@@ -49,7 +50,7 @@ constexpr std::array<Format, 6> table{{
      make_csr_wide},
     {"sell", "eight rows side by side, narrow columns", true, 8, none, always, sell_bytes, any,
      make_sell},
-    {"sell_sorted", "the same, rows of equal length together", true, 10, none, unequal_rows,
+    {"sell_sorted", "the same, with rows sorted by length", true, 10, none, unequal_rows,
      sorted_bytes, any, make_sell_sorted},
     {"block_csr", "dense blocks of 2 to 16", true, 8, no_blocks, always, block_bytes,
      but_dictionary, make_block_csr},

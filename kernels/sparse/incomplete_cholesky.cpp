@@ -37,8 +37,7 @@ Csr lower_triangle(const Csr& a, const Diagonal& diagonal) {
     }
     if (!(lower.values.back() > 0)) {
       refuse_row(row, " has " + std::to_string(lower.values.back()) +
-                          " on the diagonal; a positive definite matrix has none that is not above"
-                          " 0");
+                          " on the diagonal; those of a positive definite matrix are above 0");
     }
     lower.row_starts.push_back(std::ssize(lower.values));
   }

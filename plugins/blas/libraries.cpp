@@ -57,7 +57,7 @@ const char* prepare_mkl(void* handle, int threads) {
   for (const auto& entry : fs::directory_iterator(fs::path(info.dli_fname).parent_path(), failed)) {
     there = there || entry.path().filename().string().starts_with(part);
   }
-  if (!there) return "its threading layer is not beside it";
+  if (!there) return "its threading layer is not in the same folder";
   set_layer(threads > 1 ? gnu : sequential);
   return nullptr;
 }

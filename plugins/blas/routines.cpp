@@ -55,12 +55,12 @@ __attribute__((destructor)) void report() {
   }
   if (!by.empty()) by += ")";
   std::fprintf(stderr,
-               "tailrace: BLAS: %lld calls of some size, %lld of them not by the program's own "
-               "library%s; gained about %.3g s\n",
+               "tailrace: BLAS: %lld large calls, %lld of them not by the program's library%s; "
+               "gained about %.3g s\n",
                static_cast<long long>(all.calls), static_cast<long long>(all.ours), by.c_str(),
                all.gained_s);
   for (const auto& why : chooser.left_out()) {
-    std::fprintf(stderr, "tailrace: BLAS: left out %s\n", why.c_str());
+    std::fprintf(stderr, "tailrace: BLAS: not used: %s\n", why.c_str());
   }
 }
 

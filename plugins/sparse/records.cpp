@@ -19,7 +19,7 @@ void print(const Record& record, const char* library) {
   std::fprintf(stderr, "tailrace:   %s, %td rows, %td items: ", record.operation, record.rows,
                record.items);
   if (record.storage.empty()) {
-    std::fprintf(stderr, "%s's own, as it is no slower (%.3f ms, ours %.3f ms)\n", library,
+    std::fprintf(stderr, "left to %s, which is not slower (%.3f ms, Tailrace %.3f ms)\n", library,
                  1e3 * record.library_s, 1e3 * record.ours_s);
     return;
   }
@@ -33,7 +33,7 @@ void print(const Record& record, const char* library) {
                  static_cast<long long>(record.ours));
     return;
   }
-  std::fprintf(stderr, "%s; %.3f ms in place of %.3f ms, %lld times; inspection %.1f ms\n",
+  std::fprintf(stderr, "%s; %.3f ms instead of %.3f ms, %lld times; inspection %.1f ms\n",
                record.storage.c_str(), 1e3 * record.ours_s, 1e3 * record.library_s,
                static_cast<long long>(record.ours), 1e3 * record.inspection_s);
 }
@@ -81,8 +81,7 @@ void finish_records(const char* library, bool shown, const std::function<void()>
     sort(all);
     std::fprintf(
         stderr,
-        "tailrace: rank 0 saved about %.3g s: %zu of %zu operations of %s that were looked "
-        "at taken over\n",
+        "tailrace: rank 0 saved about %.3g s: %zu of %zu inspected operations of %s replaced\n",
         saved_s, taken, all.size(), library);
     between();
     for (std::size_t i = 0; i < std::min(most_lines, all.size()); ++i) print(*all[i], library);

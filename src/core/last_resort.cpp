@@ -88,14 +88,14 @@ void end_operation(const Comm& comm, const WaitPolicy& waiting, std::string_view
     for (double nap_s = waiting.shortest_nap_s; !done();
          nap_s = std::min(2 * nap_s, waiting.longest_nap_s)) {
       if (failing && MPI_Wtime() > end_s) {
-        end_job(comm, fmt::format("{} is left by an exception, and the other ranks have not ended "
+        end_job(comm, fmt::format("{} was left by an exception, and the other ranks have not ended "
                                   "theirs for {} s",
                                   what, limit_s));
       }
       nap(waiting, nap_s);
     }
   } catch (const std::exception& error) {
-    end_job(comm, fmt::format("{} is left while it is under way, and cannot be ended: {}", what,
+    end_job(comm, fmt::format("{} was left while in progress, and cannot be ended: {}", what,
                               error.what()));
   }
 }

@@ -161,8 +161,9 @@ void Log::State::flush(bool all) {
   for (const detail::LogLine& line : taken) text += detail::format_line(line, comm.num_ranks());
   auto written = static_cast<std::int64_t>(taken.size());
   if (lines.left_out() > 0 && (all ? !lines.waiting() : written < limit)) {
-    text += fmt::format("warning: {} lines were left out of this log, which takes {:g} a second\n",
-                        lines.left_out(), options.lines_per_s);
+    text += fmt::format(
+        "warning: {} lines were omitted from this log, which is limited to {:g} lines per second\n",
+        lines.left_out(), options.lines_per_s);
     statistics.left_out += lines.left_out();
     lines.said_left_out();
     ++written;

@@ -128,7 +128,7 @@ void Meeting::watch(std::string_view call, Role role, double waited_s) {
   const double patience = patience_s();
   if (waited_s < patience / 10) return;
   if (role == Role::failed && waited_s > patience) {
-    end_job(comm_, fmt::format("{} is left by an exception, and the other ranks have not ended "
+    end_job(comm_, fmt::format("{} was left by an exception, and the other ranks have not ended "
                                "theirs for {} s",
                                settings_.who, patience));
   }

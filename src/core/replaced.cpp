@@ -139,7 +139,7 @@ void Access::apply(int descriptor, mode_t more) const {
 Access access_of_replaced_file(const std::string& path) {
   auto access = Access::of(path);
   if (access.exists() && !access.is_file() && !access.is_folder()) {
-    throw Error(Errc::io, "it is a device or a pipe, which a file would replace", EEXIST);
+    throw Error(Errc::io, "it is a device or a pipe; only regular files are replaced", EEXIST);
   }
   return access;
 }

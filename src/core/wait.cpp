@@ -99,8 +99,9 @@ std::string describe(const WaitFacts& facts, const WaitPolicy& policy) {
   return fmt::format("{} ranks on {} cores: waits {}poll {} times, then {}; for messages they {}",
                      facts.ranks_on_node, facts.cores, first, policy.spins,
                      policy.sleeps ? "sleep on a futex" : "let simulated time pass",
-                     policy.inside_mpi ? "wait inside MPI"
-                                       : "test and nap, as MPI's spinning would hold the core");
+                     policy.inside_mpi
+                         ? "wait inside MPI"
+                         : "test and sleep, because spinning in MPI would occupy the core");
 }
 
 void progress_mpi(MPI_Comm comm) {

@@ -211,8 +211,8 @@ std::string find_fault(const ArrayProblem& problem, int num_ranks) {
   if (auto fault = find_grid_fault(problem, num_ranks); !fault.empty()) return fault;
   if (choose_grid(problem, num_ranks).empty()) {
     return fmt::format(
-        "extents {}, grid {} on {} ranks: an axis that ranks divide needs one that is whole when "
-        "its turn comes (swap_with)",
+        "extents {}, grid {} on {} ranks: when a divided axis is transformed, another axis must be "
+        "whole to swap with (swap_with)",
         per_axis(problem.extents, " x "),
         problem.grid.empty() ? "chosen" : per_axis(problem.grid, " x "), num_ranks);
   }

@@ -55,8 +55,9 @@ std::vector<Item*> checked(const Engine& engine, std::initializer_list<std::span
   std::vector<Item*> places;
   for (const auto& array : arrays) {
     if (std::ssize(array) != num_items) {
-      engine.refuse(fmt::format("the {} array of field {} holds {} items, this rank's part {}",
-                                what, places.size(), array.size(), num_items));
+      engine.refuse(
+          fmt::format("the {} array of field {} holds {} items, but this rank's part has {}", what,
+                      places.size(), array.size(), num_items));
     }
     places.push_back(array.data());
   }
@@ -67,7 +68,8 @@ template <class Engine>
 void check_call(const Engine& engine, bool kind_fits, std::size_t inputs, std::size_t outputs) {
   if (!kind_fits) engine.refuse("it is of the other kind (real or complex physical arrays)");
   if (inputs != outputs) {
-    engine.refuse(fmt::format("{} fields in, {} out: must be as many", inputs, outputs));
+    engine.refuse(fmt::format("{} input fields and {} output fields: the numbers must be equal",
+                              inputs, outputs));
   }
 }
 

@@ -58,10 +58,11 @@ const BackEndEntry& choose_back_end(Settings& settings, FileAccess access) {
   }
   const auto& uring = find_back_end("uring");
   if (background_writes_pay(settings, access) && uring.available()) {
-    settings.choose("back_end", "uring", "direct writes to a local disk go on in the background");
+    settings.choose("back_end", "uring",
+                    "direct writes to a local disk continue in the background");
     return uring;
   }
-  settings.choose("back_end", "posix", "plain system calls are as fast as any here");
+  settings.choose("back_end", "posix", "no back end is faster here than plain system calls");
   return find_back_end("posix");
 }
 
@@ -81,7 +82,7 @@ const StrategyEntry& choose_strategy(Settings& settings, const BackEndEntry& bac
                   fmt::format("the fastest with pieces of any size on {}", system.name));
   }
   if (direction == Direction::write && background_writes_pay(settings, access)) {
-    return choose("collective", "writers' buffers go past the page cache");
+    return choose("collective", "the buffers of the writers bypass the page cache");
   }
   return choose("by_length",
                 fmt::format("long pieces are copied once, into the cache of {}", system.name));

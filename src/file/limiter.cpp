@@ -88,7 +88,7 @@ Limit parse_limit(std::string_view back_end) {
   Limit limit;
   limit.bytes_per_s = parse_bytes(std::string(text.substr(0, comma)), "RATE");
   if (limit.bytes_per_s < least_rate) {
-    refuse_input("RATE: {} bytes per second is less than {}, the least; 200M is 200 MiB per second",
+    refuse_input("RATE: {} bytes per second is below the minimum of {}; 200M is 200 MiB per second",
                  limit.bytes_per_s, least_rate);
   }
   if (comma != std::string_view::npos) limit.latency_s = parse_latency(text.substr(comma + 1));

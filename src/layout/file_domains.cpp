@@ -81,7 +81,7 @@ class FileDomainRule : public Layout::Rule {
         fmt::format("{}", fmt::join(extents.begin(), extents.begin() + num_dims, " x "));
     if (stripes_.cyclic) {
       return fmt::format(
-          "stripes of {} bytes of {} items of {} bytes in turn on {} writers of {} ranks",
+          "stripes of {} bytes of {} items of {} bytes, cyclically on {} writers of {} ranks",
           stripes_.bytes, shape, stripes_.item_bytes, writers_.size(), num_ranks);
     }
     return fmt::format(

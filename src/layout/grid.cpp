@@ -44,8 +44,10 @@ std::vector<int> checked_order(std::string_view maker, std::span<const int> orde
   std::iota(natural.begin(), natural.end(), 0);
   if (order.empty()) return natural;
   if (!std::ranges::is_permutation(order, natural)) {
-    refuse_input("{}: order [{}] must have each of the {} entries of the grid once, from {}", maker,
-                 axis_list(order, count), count, first_number());
+    refuse_input(
+        "{}: order [{}] must contain the numbers of the {} axes of the grid, each once, starting "
+        "at {}",
+        maker, axis_list(order, count), count, first_number());
   }
   return {order.begin(), order.end()};
 }
@@ -183,8 +185,8 @@ Layout cart_blocks(const Comm& comm, ListOf<std::ptrdiff_t> extents, ListOf<int>
   }
   if (wrong) {
     refuse_input(
-        "cart_blocks: axes [{}] must name an axis of the {} of the array for each of the {} "
-        "dimensions of the communicator's grid, {}, each at most once",
+        "cart_blocks: axes [{}] must name one of the {} axes of the array for each of the {} "
+        "dimensions of the communicator's grid ({}), each at most once",
         fmt::join(divided, ", "), extents.size(), count, fmt::join(dims, " x "));
   }
   for (int axis = 0; axis < std::ssize(extents); ++axis) {

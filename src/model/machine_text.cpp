@@ -46,7 +46,7 @@ Number number(std::string_view word, std::string_view machine) {
   Number value{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   require(error == std::errc() && end == word.data() + word.size() && value > 0,
-          fmt::format("machine \"{}\": \"{}\" is no {} above 0", machine, word,
+          fmt::format("machine \"{}\": \"{}\" must be a {} above 0", machine, word,
                       std::is_integral_v<Number> ? "whole number" : "number"));
   return value;
 }

@@ -213,8 +213,9 @@ std::string Exchange::State::fault_of_call(std::span<const void* const> sources,
                                            std::span<void* const> destinations) const {
   const auto wanted = static_cast<std::size_t>(problem.shape.num_fields);
   if (sources.size() != wanted || destinations.size() != wanted) {
-    return fmt::format("{} sources and {} destinations given, it was made for {} fields",
-                       sources.size(), destinations.size(), wanted);
+    return fmt::format(
+        "{} sources and {} destinations given, but the exchange was created for {} fields",
+        sources.size(), destinations.size(), wanted);
   }
   if (under_way) return "start called again before finish";
   if (auto fault = fault_of_overlap(sources, destinations); !fault.empty()) return fault;
@@ -225,7 +226,8 @@ std::string Exchange::State::fault_of_call(std::span<const void* const> sources,
   }
   for (std::size_t f = 0; f < sources.size(); ++f) {
     if (is_exposed(sources[f])) continue;
-    return fmt::format("source {} is not in an exposed NodeArray, as the shape promised", f);
+    return fmt::format(
+        "source {} is not in an exposed NodeArray, although sources_in_node_arrays is set", f);
   }
   return {};
 }
@@ -238,14 +240,15 @@ std::string fault_of_array(const Array& array, std::string_view side, std::size_
                            const Memory& memory, const ExchangeShape& shape) {
   if (array.item_bytes != shape.item_bytes) {
     return fmt::format(
-        "the {} of field {} has items of {} bytes, the exchange was made for item_bytes = {}", side,
-        field, array.item_bytes, shape.item_bytes);
+        "the {} of field {} has items of {} bytes, but the exchange was created for item_bytes = "
+        "{}",
+        side, field, array.item_bytes, shape.item_bytes);
   }
   const bool fits =
       shape.in_place ? array.num_items >= memory.num_items : array.num_items == memory.num_items;
   if (fits) return {};
-  return fmt::format("the {} of field {} holds {} items, this rank's part of its layout {}", side,
-                     field, array.num_items, memory.num_items);
+  return fmt::format("the {} of field {} holds {} items, but this rank's part of its layout has {}",
+                     side, field, array.num_items, memory.num_items);
 }
 
 }  // namespace
@@ -282,8 +285,8 @@ void Exchange::State::expose(const NodeArray& array) {
   if (!same) {
     throw AgreedError(
         Errc::invalid_input,
-        fmt::format("Exchange: the NodeArray was made by {} ranks of another communicator; make it "
-                    "with the one that the exchange was made with, of {} ranks",
+        fmt::format("Exchange: the NodeArray was created on another communicator, of {} ranks; "
+                    "create it on the communicator of the exchange, of {} ranks",
                     owners.size(), num_outer_ranks));
   }
   exposed_.emplace_back(array.data(), static_cast<std::size_t>(array.num_bytes()));

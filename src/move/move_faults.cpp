@@ -102,9 +102,9 @@ std::string find_fault(const MoveProblem& problem) {
   const auto& plan = problem.plan;
   const auto& shape = problem.shape;
   if (plan.rank() != problem.comm.rank() || plan.num_ranks() != problem.comm.num_ranks()) {
-    return fmt::format("the plan is for rank {} of {}, the communicator's is rank {} of {}",
-                       plan.rank(), plan.num_ranks(), problem.comm.rank(),
-                       problem.comm.num_ranks());
+    return fmt::format(
+        "the plan is for rank {} of {}, but this is rank {} of {} in the communicator", plan.rank(),
+        plan.num_ranks(), problem.comm.rank(), problem.comm.num_ranks());
   }
   if (problem.from.boxes.size() != plan.from_boxes().size() ||
       problem.to.boxes.size() != plan.to_boxes().size()) {
@@ -121,7 +121,8 @@ std::string find_fault(const MoveProblem& problem) {
                        shape.item_bytes, shape.num_fields, largest_item, most_fields);
   }
   if (shape.in_place && shape.sources_in_node_arrays) {
-    return "sources that peers read where they lie cannot be exchanged in place";
+    return "sources that other ranks read directly (sources_in_node_arrays) cannot be exchanged in "
+           "place";
   }
   auto fault = fault_of(problem.from, plan.from_boxes(), "source");
   if (fault.empty()) fault = fault_of(problem.to, plan.to_boxes(), "destination");

@@ -257,7 +257,8 @@ class NodeDirectRunner : public Exchange::Runner {
     }
     if (problem_.shape.sources_in_node_arrays && sends_.buffer_bytes > 0) {
       throw Error(Errc::invalid_input,
-                  "node_direct: a source is not in an exposed NodeArray, as the shape promised");
+                  "node_direct: a source is not in an exposed NodeArray, although "
+                  "sources_in_node_arrays is set");
     }
     return {};
   }

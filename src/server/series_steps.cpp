@@ -106,8 +106,8 @@ SeriesSteps::SeriesSteps(const OutputOptions& options)
         series_);
   }
   if (format_ != "auto" && format_ != of_series) {
-    refuse_input("output: series = \"{}\" goes with format = \"{}\", not with \"{}\"", series_,
-                 of_series, format_);
+    refuse_input("output: series = \"{}\" needs format = \"{}\", not \"{}\"", series_, of_series,
+                 format_);
   }
   if (!options.variables) {
     refuse_input("output: a series shows the variables, so variables = false is not possible");
@@ -115,22 +115,24 @@ SeriesSteps::SeriesSteps(const OutputOptions& options)
   if (is_zarr_series(series_)) {
     if (setting_.steps_per_file > 1) {
       refuse_input(
-          "output: steps_per_file goes with a series of HDF5 files; the steps of a series of Zarr "
-          "stores stay in stores of their own");
+          "output: steps_per_file needs a series of HDF5 files; each step of a series of Zarr "
+          "stores stays in a separate store");
     }
     if (options.when_full == WhenFull::lower) {
       refuse_input(
-          "output: a series of Zarr stores does not go with when_full = \"lower\": steps of other "
+          "output: a series of Zarr stores cannot be used with when_full = \"lower\": steps of "
+          "other "
           "types cannot be in one array");
     }
   }
   if (setting_.steps_per_file == 1) return;
   if (options.strategy == "file_per_rank") {
-    refuse_input("output: steps_per_file of series does not go with strategy = \"file_per_rank\"");
+    refuse_input(
+        "output: steps_per_file of series cannot be used with strategy = \"file_per_rank\"");
   }
   if (options.when_full == WhenFull::lower) {
     refuse_input(
-        "output: steps_per_file of series does not go with when_full = \"lower\": steps "
+        "output: steps_per_file of series cannot be used with when_full = \"lower\": steps "
         "of other types cannot be in one file");
   }
 }
@@ -163,8 +165,8 @@ void SeriesSteps::require_room_for_time(const FileContents& contents) const {
                  series_, name, values.count, type_name(*values.type));
   }
   if (store::doubles_of(*find(contents, step_name)).front() != static_cast<double>(contents.step)) {
-    refuse_input("series {}: the coordinate step is not the step, which is {}", series_,
-                 contents.step);
+    refuse_input("series {}: the coordinate step must be the number of the step, which is {}",
+                 series_, contents.step);
   }
   for (const auto& coordinate : contents.coordinates) {
     const bool is_time = coordinate.name == time_name;
@@ -203,8 +205,8 @@ void SeriesSteps::require_order(const std::string& path, const FileContents& con
   const bool again = contents.step == step && path == file;
   if (!again && contents.step <= step) {
     refuse_input(
-        "series {}: step {} ({}) comes after step {} ({}): the steps of a series must rise; set "
-        "`step`",
+        "series {}: step {} ({}) comes after step {} ({}): the step numbers of a series must "
+        "increase; set `step`",
         series_, contents.step, path, step, file);
   }
   if (!again && path == file) {
@@ -256,21 +258,20 @@ void SeriesSteps::begin(const std::string& path, const FileContents& contents) c
   const auto done = begin_index(absolute_path(path), contents, form);
   if (done.is_other) {
     say(LogLevel::warning,
-        fmt::format("{}: the steps before step {} hold other arrays, or other coordinates, and "
-                    "are no longer in it; their files stay",
+        fmt::format("{}: the steps before step {} hold other arrays or coordinates, and were "
+                    "removed from the series; their files stay",
                     series_, contents.step));
   }
   if (!done.moved.empty()) {
     say(LogLevel::info,
         fmt::format(
-            "{}: step {} takes the place of later steps of an earlier attempt; moved to {}: {}",
+            "{}: step {} replaces later steps of an earlier run; their files were moved to {}: {}",
             series_, contents.step, done.folder, done.moved.size()));
   }
   for (const auto& failed : done.failed) {
-    say(LogLevel::warning,
-        fmt::format("{}: this file of an earlier attempt is no longer in it, but cannot be moved "
-                    "to {}: {}",
-                    series_, done.folder, failed));
+    say(LogLevel::warning, fmt::format("{}: this file of an earlier run was removed from the "
+                                       "series, but cannot be moved to {}: {}",
+                                       series_, done.folder, failed));
   }
 }
 

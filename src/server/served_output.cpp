@@ -23,8 +23,8 @@ constexpr std::size_t max_plans = 8;
 /// options of 0.1 that is said, by the one that `speaks`.
 void refuse_file_settings(const OutputOptions& options, bool speaks) {
   const auto refuse = [&](const std::string& what) {
-    const auto text = fmt::format(
-        "output: {} goes with servers = \"none\" and \"hidden\", not with servers", what);
+    const auto text =
+        fmt::format("output: {} applies only with servers = \"none\" or \"hidden\"", what);
     if (options.mode != OutputMode01::of_session) refuse_input("{}", text);
     if (speaks) say(LogLevel::warning, text + ", which ignore it");
   };

@@ -93,7 +93,7 @@ Step whole_step(const PendingStep& pending) {
       std::memcpy(&entry, at, sizeof(entry));
       const auto variable = static_cast<std::size_t>(entry.variable);
       if (variable >= step.fields.size())
-        refuse_packet(arrival, "names a variable that there is not");
+        refuse_packet(arrival, "names a variable that does not exist");
       auto& field = step.fields[variable];
       const auto bytes = entry.box.num_items() * item_bytes(field.type);
       if (entry.at < 0 || entry.at + bytes > std::ssize(arrival.bytes)) {

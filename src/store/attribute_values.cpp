@@ -187,7 +187,7 @@ AttributeValue converted(const std::string& array, const std::string& name,
       const auto misfit =
           store::convert_items(from, type, data, count, reinterpret_cast<std::byte*>(items.data()));
       if (misfit) {
-        refuse_input("{}: attribute {}: {} is no {}, which is the type of the array", array, name,
+        refuse_input("{}: attribute {}: {} does not fit {}, the type of the array", array, name,
                      *misfit, type_name(type));
       }
       if (is_list(value)) {
@@ -252,7 +252,7 @@ void check_attributes(const std::string& of, const Attributes& attributes,
                    shown(name));
     }
     if (is_reserved(name)) {
-      refuse_input("{}: attribute {}: HDF5 and netCDF keep this name for themselves", of, name);
+      refuse_input("{}: attribute {}: this name is reserved by HDF5 and netCDF", of, name);
     }
     if (!names.insert(name).second) refuse_input("{}: two attributes are named {}", of, name);
     const auto* texts = std::get_if<std::vector<std::string>>(&value);

@@ -63,7 +63,7 @@ void check_groups(const FileContents& contents, const std::set<std::string>& tak
   for (const auto& name : taken) {
     for (auto at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
       if (!taken.contains(name.substr(0, at))) continue;
-      refuse_input("\"{}\" is an array, so that \"{}\" cannot lie in it", name.substr(0, at), name);
+      refuse_input("\"{}\" is an array, so it cannot contain \"{}\"", name.substr(0, at), name);
     }
   }
   for (const auto& [name, attributes] : contents.group_attributes) {
@@ -80,9 +80,8 @@ void check_dimensions(const FileContents& contents,
     const bool own = !variable.dims.empty() && variable.dims.front() == variable.name;
     if (own || !dims.contains(variable.name)) continue;
     refuse_input(
-        "\"{}\" is a variable and a dimension, which is not its own first one; give the variable "
-        "or "
-        "the dimension another name",
+        "\"{}\" is the name of a variable and of a dimension other than its first one; rename one "
+        "of them",
         variable.name);
   }
   for (const auto& coordinate : contents.coordinates) {
@@ -207,8 +206,8 @@ Memory memory_of(const Variable& variable, int rank) {
 void check_memory(const Variable& variable, int rank) {
   const auto boxes = variable.layout->boxes(rank);
   if (boxes.size() > 1 && !has_plain_form(variable)) {
-    refuse_input("variable {}: rank {} holds {} boxes; halo and order are for one", variable.name,
-                 rank, boxes.size());
+    refuse_input("variable {}: rank {} holds {} boxes; halo and order apply to a single box",
+                 variable.name, rank, boxes.size());
   }
   if (variable.memory.boxes.empty() && !boxes.empty() && !has_plain_form(variable)) {
     refuse_input(
@@ -476,7 +475,7 @@ void require_own_items(const Variable& variable, int rank) {
     for (const auto& other : variable.layout->overlaps(boxes[b])) {
       if (other.rank == rank && other.local_box == static_cast<int>(b)) continue;
       refuse_input(
-          "variable {}: rank {} and rank {} both hold {}; each item that is written must have one "
+          "variable {}: rank {} and rank {} both hold {}; each written item must be on a single "
           "rank",
           variable.name, std::min(rank, other.rank), std::max(rank, other.rank),
           other.shared.describe());

@@ -66,10 +66,10 @@ void DatasetReader::open_part(int part) {
                     std::ranges::equal(found->extents,
                                        std::span(wanted.box.extents).first(entry_.extents.size()));
   if (!fits) {
-    throw Error(Errc::corrupt,
-                fmt::format("{} does not hold box {} of dataset {} of {}: it is not the piece that "
-                            "was written with it",
-                            wanted.file, wanted.box.describe(), entry_.name, file_.path()));
+    throw Error(
+        Errc::corrupt,
+        fmt::format("{} does not hold box {} of dataset {} of {}: it does not belong to that file",
+                    wanted.file, wanted.box.describe(), entry_.name, file_.path()));
   }
   part_.entry = &*found;
   part_.part = part;
@@ -188,8 +188,9 @@ void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
   if (status >= 0) return;
   const auto missing = missing_filter(dataset_->id());
   if (!missing.empty()) {
-    refuse_input("{}: dataset {} is packed by filter {}, which is not installed (HDF5_PLUGIN_PATH)",
-                 file_.path(), entry_.name, missing);
+    refuse_input(
+        "{}: dataset {} is compressed by filter {}, which is not installed (HDF5_PLUGIN_PATH)",
+        file_.path(), entry_.name, missing);
   }
   cannot_read(box);
 }

@@ -170,7 +170,7 @@ std::string what_is_wrong(const std::string& path) {
 [[noreturn]] void fail_marked(const std::string& path) {
   throw Error(Errc::io,
               fmt::format("{} is marked as open to write: another program writes to it, or ended "
-                          "while it did (then `h5clear -s {}` takes the mark away)",
+                          "without closing it (then `h5clear -s {}` removes the mark)",
                           path, path),
               EWOULDBLOCK);
 }

@@ -100,7 +100,7 @@ std::optional<std::uint64_t> named_end(const OpenedFile& file) {
 // behind is the rest of a seal. Some file systems and tools fill up with zeros, which are damage
 // only if the tables of checksums are named in the file.
 void check_no_seal_is_lost(const OpenedFile& file, const std::string& path) {
-  constexpr const char* lost = "the seal of its headers is not as it was written";
+  constexpr const char* lost = "the seal of its headers has changed";
   const auto bytes = file.bytes();
   const auto end = named_end(file);
   if (!end || *end >= bytes) return;
@@ -147,12 +147,12 @@ void check_header_seal(const std::string& path) {
   const auto room = (end - sizeof(footer)) / sizeof(Stretch);
   if (footer.num_stretches > room ||
       footer.start != end - sizeof(footer) - footer.num_stretches * sizeof(Stretch)) {
-    fail(path, "the seal of its headers is not as it was written");
+    fail(path, "the seal of its headers has changed");
   }
   std::vector<Stretch> stretches(footer.num_stretches);
   file.read(stretches.data(), stretches.size() * sizeof(Stretch), footer.start);
   if (hash_of(stretches, footer) != footer.seal_xxh3) {
-    fail(path, "the seal of its headers is not as it was written");
+    fail(path, "the seal of its headers has changed");
   }
   std::vector<std::byte> headers;
   for (const auto& stretch : stretches) {
@@ -161,7 +161,7 @@ void check_header_seal(const std::string& path) {
     file.read(headers.data() + place, stretch.bytes, stretch.offset);
   }
   if (XXH3_64bits(headers.data(), headers.size()) != footer.headers_xxh3) {
-    fail(path, "headers, attributes or coordinates are not as they were written");
+    fail(path, "headers, attributes or coordinates have changed since they were written");
   }
 }
 

@@ -351,11 +351,10 @@ void require_all_files(const Input::State& state, const FileIndex::Entry& entry)
 
 // What can be known before anything is read.
 void check_readable(const Input::State& state, const FileIndex::Entry& entry, ItemType type) {
-  require_all(
-      state.comm.raw(), store::convertible(entry.type, type),
-      fmt::format("{}: variable {} holds {} and cannot be read as {}: floating-point numbers are "
-                  "not made integers, nor complex ones real",
-                  state.path, entry.name, type_name(entry.type), type_name(type)));
+  require_all(state.comm.raw(), store::convertible(entry.type, type),
+              fmt::format("{}: variable {} holds {} and cannot be read as {}: floating-point "
+                          "numbers are not converted to integers, nor complex numbers to real ones",
+                          state.path, entry.name, type_name(entry.type), type_name(type)));
   require_all_files(state, entry);
 }
 

@@ -16,17 +16,16 @@ double OutputStatistics::hidden_fraction() const {
 
 std::string OutputStatistics::describe() const {
   auto text = fmt::format(
-      "output cost {:.3f} s of {:.3f} s ({:.2f} %): copying {:.3f}, other ranks {:.3f}, room "
-      "{:.3f}, "
-      "the end {:.3f}; {} of {} steps complete",
+      "output cost {:.3f} s of {:.3f} s ({:.2f} %): copying {:.3f}, waiting for other ranks "
+      "{:.3f}, for memory {:.3f}, for the end {:.3f}; {} of {} steps complete",
       call_s, run_s, run_s > 0 ? 100 * call_s / run_s : 0, copy_s, agree_s, room_s, end_s, complete,
       steps);
   const auto add = [&](std::int64_t count, const char* what) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
   };
-  add(dropped + thinned, "left out");
+  add(dropped + thinned, "dropped");
   add(lowered, "in single precision");
-  add(spilled, "by way of a local disk");
+  add(spilled, "spilled to a local disk");
   add(failed, "failed");
   if (write_s > 0) {
     text +=

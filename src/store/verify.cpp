@@ -200,8 +200,8 @@ VerifiedDataset verify_header(const std::string& path, const FileIndex& index) {
     }
     if (row.bytes == written.bytes && row.xxh3 == written.xxh3) return found;
     found.problem = row.bytes == written.bytes
-                        ? "headers, attributes or coordinates are not as they were written"
-                        : fmt::format("headers have {} bytes, and had {} when they were written",
+                        ? "headers, attributes or coordinates have changed since they were written"
+                        : fmt::format("headers have {} bytes, but had {} when they were written",
                                       row.bytes, written.bytes);
   } catch (const Error& error) {
     found.problem = error.what();
@@ -263,7 +263,7 @@ VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data) {
   if (comm.rank() == 0) rest = verify_header(path, index);
   int wrong = rest.problem.empty() ? 0 : 1;
   check_mpi(MPI_Bcast(&wrong, 1, MPI_INT, 0, comm.raw()));
-  if (comm.rank() != 0 && wrong == 1) rest.problem = "headers are not as they were written";
+  if (comm.rank() != 0 && wrong == 1) rest.problem = "headers have changed since they were written";
   found.datasets.push_back(std::move(rest));
   return found;
 }

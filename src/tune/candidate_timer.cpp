@@ -149,7 +149,7 @@ std::string CandidateTimer::wrong_results(Entry& entry) const {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm_.raw()));
   if (first == comm_.num_ranks()) return "";
   const auto reference = static_cast<std::size_t>(reference_ - entries_.data());
-  return fmt::format("its results on rank {} are not those of {}", first,
+  return fmt::format("its results on rank {} differ from those of {}", first,
                      candidates_[reference].name);
 }
 
@@ -346,19 +346,21 @@ double CandidateTimer::null() const {
 
 std::string CandidateTimer::reason(std::size_t winner, std::size_t fastest, double null) {
   const auto works = [](const Entry& entry) { return entry.trouble.empty(); };
-  if (std::ranges::count_if(entries_, works) == 1) return "no other works here";
+  if (std::ranges::count_if(entries_, works) == 1) return "no other alternative works here";
   std::string text = fmt::format("{} by measurement", time_text(entries_[winner].seconds()));
   if (winner != fastest) {
     const auto both = times({&entries_[winner], &entries_[fastest]});
     const double percent = std::max(0.0, 100 * (both[0] / both[1] - 1));
-    text += fmt::format("; {} is faster by {:.1f} %, less than two equal entries may differ by",
-                        candidates_[fastest].name, percent);
+    text += fmt::format(
+        "; {} is faster by {:.1f} %, which is less than the difference of two equal entries",
+        candidates_[fastest].name, percent);
   }
   if (null_test_ran()) return text + fmt::format(" (null spread {:.1f} %)", 100 * null);
   if (few_long_)
     return text + fmt::format(" (the shortest of {} runs)", 1 + entries_[winner].singles);
   if (running().size() == 1) return text + "; all others were far slower in a few runs";
-  return text + fmt::format("; few runs fit the time: {:.0f} % were taken for noise", 100 * null);
+  return text +
+         fmt::format("; few runs fit into the time, so {:.0f} % were taken as noise", 100 * null);
 }
 
 Choice CandidateTimer::decide(std::string_view preferred) {

@@ -124,14 +124,14 @@ Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidat
       found && agreed.mode == Mode::first_use && !large && can_do_better(comm, *found, facts);
   if (found && !again) return choice_of(*found);
   if (agreed.mode == Mode::remembered) return fallback(problem, "not measured here yet");
-  if (large) return fallback(problem, "trying takes more memory than TAILRACE_TUNE_MEMORY");
+  if (large) return fallback(problem, "measuring takes more memory than TAILRACE_TUNE_MEMORY");
   const CoreWait wait(facts);
   Choice choice;
   try {
     choice = measure(comm, candidates, agreed, problem.fallback);
   } catch (const AgreedError& error) {  // no memory to try them, say
     if (error.code() == Errc::invalid_input) throw;
-    return found ? choice_of(*found) : fallback(problem, "none could be tried");
+    return found ? choice_of(*found) : fallback(problem, "none could be measured");
   }
   wanted.waited = wait.share(comm);
   if (found && disturbs(wanted.waited)) {

@@ -119,7 +119,7 @@ class Builds:
             is_new = path.is_file() and _written_since(path, self.begin_s)
             if is_new and not path.samefile(self.original):
                 raise TailraceError(
-                    f"--build '{self.command}': also makes {path.name}, which the program loads; "
+                    f"--build '{self.command}': also builds {path.name}, which the program loads; "
                     "only programs of one file can be compared: link it statically",
                     status=2,
                 )

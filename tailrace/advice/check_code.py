@@ -60,7 +60,7 @@ def blas(launch: Launch) -> Iterator[Finding]:
                 "reference-blas",
                 "warning",
                 f"{name.removesuffix('.so')} is the reference implementation ({real})",
-                "tuned ones are 5 to 50 times as fast at matrix products",
+                "tuned libraries are 5 to 50 times as fast for matrix products",
                 "apt install libopenblas0 (or LD_PRELOAD=libopenblas.so.0)",
             )
     tuned = first.library(r"lib(scipy_)?openblas|libmkl_rt|libblis")

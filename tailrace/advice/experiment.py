@@ -166,7 +166,7 @@ class Experiment:
         taken: set[str] = set()
         for one in sorted(promising, key=lambda one: one.screened or 1.0):
             if one.proposal.tip in taken:
-                one.outcome, one.why = "less", "than another of this tip"
+                one.outcome, one.why = "less", "than another setting of this tip"
                 continue
             try:
                 one.confirmed = self.pairs(one.proposal.setting)

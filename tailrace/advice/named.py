@@ -66,7 +66,7 @@ def named_setting(what: str, runner: Runner) -> Setting:
     setting = read_settings(Path(what))
     if not (setting.environment or setting.options or setting.wrapper):
         raise TailraceError(
-            f'{what}: sets nothing; expected [environment] with NAME = "VALUE" and [launcher] '
+            f'{what}: contains no settings; expected [environment] with NAME = "VALUE" and [launcher] '
             'with options = [["--bind-to", "core"]]',
             status=2,
         )

@@ -108,7 +108,7 @@ def read_settings(path: Path) -> Setting:
         strings = [*environment.values(), *wrapper]
         known = known and isinstance(wrapper, list)
         if not known or not all(isinstance(value, str) for value in strings):
-            raise ValueError("unknown tables or values that are no strings")
+            raise ValueError("unknown tables, or values that are not strings")
     except OSError as error:
         raise TailraceError(f"{path}: {error.strerror}", status=2) from error
     except (ValueError, TypeError, AttributeError) as error:

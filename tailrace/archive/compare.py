@@ -67,7 +67,7 @@ def _compare(
         done.digest.update(block)
     tail = stream.read(TAIL_BYTES)
     if done.sound and done.digest.hexdigest() != bundle.digest:
-        yield Damage("", "header of the bundle's own index, or that index")
+        yield Damage("", "index of the bundle, or its header")
     if not _is_end(bundle, tail):
         yield Damage("", "header or end of the bundle (end.json)")
 

@@ -196,7 +196,7 @@ def parse_size(text: object) -> int:
     """
     match = re.fullmatch(r"([0-9.]+)\s*([kMGTPK]i?|)B?", str(text).strip())
     if not match or (match[2].replace("K", "k") not in _UNITS and match[2] not in _UNITS):
-        raise ValueError(f"{text!r} is no size; write 512, 100M, 2G or 1GiB")
+        raise ValueError(f"{text!r} is not a size; write 512, 100M, 2G or 1GiB")
     unit = match[2] if match[2] in _UNITS else match[2].lower()
     return int(float(match[1]) * _UNITS[unit])
 
@@ -209,5 +209,5 @@ def parse_duration(text: object) -> float:
     """
     match = re.fullmatch(r"([0-9.]+)\s*([smhd])", str(text).strip())
     if not match:
-        raise ValueError(f"{text!r} is no duration; write 30s, 10m, 2h or 1d")
+        raise ValueError(f"{text!r} is not a duration; write 30s, 10m, 2h or 1d")
     return float(match[1]) * _SECONDS[match[2]]

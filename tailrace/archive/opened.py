@@ -48,7 +48,7 @@ class Archive:
     def require_lock(self) -> None:
         """Raise an error if another process may write now."""
         if self.lock is None:
-            raise TailraceError("the archive is open for reading only")
+            raise TailraceError("the archive is opened read-only")
         self.lock.require()
 
     def require_space(self, name: str, bundle: Bundle, placed: bool) -> None:

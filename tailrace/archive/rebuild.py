@@ -174,7 +174,7 @@ def is_safe(path: str) -> bool:
 
 def _salvage(archive: Archive, target: Target, key: str, size: int, done: Rebuilt) -> int:
     """Index a bundle by its headers; behind a damaged one the next is searched by 512 bytes."""
-    done.problems.append(f"target {target.name}, {key}: headers are read")
+    done.problems.append(f"target {target.name}, {key}: reading its headers instead")
     archive.require_lock()
     number = archive.index.new_bundle(key, 1, "")
     try:
@@ -211,7 +211,7 @@ def _salvaged(
         if own:
             continue
         if not is_safe(entry.path):
-            done.problems.append(f"{key}: the name {entry.path!r} is refused")
+            done.problems.append(f"{key}: the name {entry.path!r} is not allowed")
             continue
         _set_sums(target, key, entry, digest)
         archive.index.add(number, entry)

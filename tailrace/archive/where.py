@@ -59,7 +59,7 @@ class _Parser:
 
     def error(self) -> TailraceError:
         where = "its end" if self.word() is None else repr(self.word())
-        return TailraceError(f"--where {self._text!r}: {where} is not expected", 2)
+        return TailraceError(f"--where {self._text!r}: {where} is unexpected", 2)
 
     def _skip(self, word: str) -> bool:
         if (self.word() or "").lower() != word:

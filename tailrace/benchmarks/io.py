@@ -105,7 +105,7 @@ def _problems(
         known = ", ".join(PATTERNS)
         raise TailraceError(
             f"no pattern {pattern} (there are: {known}; blocks3d:slabs, blocks3d:pencils, "
-            "blocks3d:blocks and blocks3d:AxBxC cut the cube otherwise)",
+            "blocks3d:blocks and blocks3d:AxBxC select how the cube is divided)",
             status=2,
         )
     total = options.io.total_bytes or TOTAL_BYTES

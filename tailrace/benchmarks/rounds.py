@@ -79,7 +79,7 @@ def run_once(command: Command, needs_result: bool = True) -> list[dict[str, Any]
         # Ranks say the same.
         tail = " | ".join(dict.fromkeys(line.strip() for line in lines[-3:] if line.strip()))
         if "bad_alloc" in tail:
-            tail = "not enough memory; give smaller sizes"
+            tail = "not enough memory; use smaller sizes"
         if done.returncode == 0 and not tail:
             raise TailraceError("nothing was measured: no combination of sizes and entries remains")
         raise TailraceError(f"exit status {done.returncode}: {tail}")

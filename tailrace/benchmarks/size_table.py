@@ -57,7 +57,7 @@ def require_entries(measured: Measured, words: list[str], table: str) -> None:
         if names and not any(word in name for name in names):
             raise TailraceError(
                 f"--entries {word}: no entry contains this word (`tailrace list {table}` names "
-                "ours; without --entries all are shown)",
+                "Tailrace's; without --entries, all are shown)",
                 status=2,
             )
 

@@ -51,7 +51,7 @@ def _option(text: str, *names: str, metavar: str, hidden: bool = False) -> Any:
 
 
 def advise(
-    command: Annotated[list[str], typer.Argument(help="-- PROGRAM ARGS", show_default=False)],
+    command: Annotated[list[str], typer.Argument(help="After --: the program and its arguments.", show_default=False)],
     ranks: RanksOption,
     budget_s: Annotated[
         float, typer.Option("--budget", min=1, metavar="S", help="Time limit for the trials [s].")
@@ -61,22 +61,22 @@ def advise(
     ] = "",
     metric: Annotated[
         str,
-        _option("Read the time from its output: 'Loop time of (\\S+)'.", metavar="REGEX"),
+        _option("Read the time from the output: 'Loop time of (\\S+)'.", metavar="REGEX"),
     ] = "",
     build: Annotated[
         str, _option("Build command, to try flags and compilers: 'make -B'.", metavar="COMMAND")
     ] = "",
     settings: Annotated[
-        Path, _option("File for the best settings.", metavar="FILE", hidden=True)
+        Path, _option("Write the best settings to this file.", metavar="FILE", hidden=True)
     ] = DEFAULT_SETTINGS,
     apply: Annotated[
         str | None,
-        _option("Measure the gain of FILE, or of exec --with FILE.", metavar="FILE"),
+        _option("Measure the gain of this file or name of exec --with.", metavar="FILE"),
     ] = None,
     rounds: Annotated[int | None, _option("With --apply: number of rounds.", metavar="N")] = None,
     report: Annotated[
         Path | None,
-        _option("With --apply: page with gain and profile.", metavar="FILE"),
+        _option("With --apply: write a page with gain and profile.", metavar="FILE"),
     ] = None,
     json_to: JsonOption = None,
     help_all: HelpAll = False,

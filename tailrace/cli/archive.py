@@ -17,6 +17,10 @@ ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Configuration [default: TAILRACE_ARCHIVE].")
 ]
 Paths = Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH...")]
+SomePaths = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Files and folders [default: all].", metavar="[PATH...]"),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
@@ -97,10 +101,10 @@ def add(
 
 @archive.command("list")
 def list_(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH...]")] = None,
+    paths: SomePaths = None,
     where: Annotated[str, typer.Option(help="List runs: 'grid.n=512 and re>1000'.")] = "",
     versions: Annotated[bool, typer.Option("--versions", help="Include older versions.")] = False,
-    variables: Annotated[bool, typer.Option("--variables", help="And variables.")] = False,
+    variables: Annotated[bool, typer.Option("--variables", help="Also list variables.")] = False,
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
@@ -127,12 +131,12 @@ def list_(
 
 @archive.command()
 def restore(
-    path: Annotated[Path, typer.Argument(help="Its archived path.", metavar="PATH")],
+    path: Annotated[Path, typer.Argument(help="Path under which it was archived.", metavar="PATH")],
     to: Annotated[Path | None, typer.Option(help="Folder [default: its original place].")] = None,
     variable: Annotated[list[str] | None, typer.Option(help="Only this variable.")] = None,
     box: Annotated[str, typer.Option(help="Part of the variable: z=0:10,y=3:5.")] = "",
     time: Annotated[str, typer.Option(help="Only files with these times: 0.5 or 1:2.")] = "",
-    as_of: Annotated[str, typer.Option(help="Versions of this date: 2026-11-28.")] = "",
+    as_of: Annotated[str, typer.Option(help="The versions of this date: 2026-11-28.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace different files.")] = False,
     dry_run: DryRun = False,
     config: ConfigFile = None,
@@ -156,7 +160,7 @@ def restore(
 
 @archive.command()
 def verify(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH...]")] = None,
+    paths: SomePaths = None,
     target: Annotated[str, typer.Option(help="Only copies on this target.")] = "",
     config: ConfigFile = None,
     as_json: Json = False,
@@ -164,7 +168,7 @@ def verify(
 ) -> None:
     """Read copies back and compare every byte.
 
-    Damage is reported with bundle, file and variable, or header.
+    Reports name the damaged bundle, file and variable (or header).
 
     Exit status: 1 if anything is damaged or missing, 4 if a target could not be read.
 
@@ -206,7 +210,7 @@ def remove(
 
     output, names = Output(as_json), _absolute(paths)
     if not target and not force and not dry_run:
-        raise TailraceError("this removes the last copies; add --force, or name one --target")
+        raise TailraceError("this removes the last copies; add --force, or give a --target")
     if not yes and not dry_run and not _agreed(names, target):
         raise TailraceError("nothing was removed")
     with writing(_config(config)) as opened:
@@ -220,7 +224,7 @@ def remove(
 
 def _agreed(names: list[str], target: str) -> bool:
     if not sys.stdin.isatty():
-        raise TailraceError("no terminal for the question: add --yes", 2)
+        raise TailraceError("there is no terminal to ask for confirmation; add --yes", 2)
     return typer.confirm(f"Remove {', '.join(names)} from {target or 'the archive'}?")
 
 
@@ -243,7 +247,7 @@ def quota(config: ConfigFile = None, as_json: Json = False) -> None:
 def status(config: ConfigFile = None, as_json: Json = False) -> None:
     """Print what is archived, and what lacks copies.
 
-    Exit status: 1 if a bundle has fewer verified copies than were asked for.
+    Exit status: 1 if a bundle has fewer verified copies than requested.
 
     Example: tailrace archive status
     """
@@ -292,7 +296,7 @@ def copy(
 def stage(
     paths: Paths,
     dry_run: DryRun = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until all can be read.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all bundles can be read.")] = False,
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
@@ -323,7 +327,8 @@ def nightly(
 ) -> None:
     """Move configured folders to the archive.
 
-    For a timer or cron (--print-timer). A second one ends at once; a killed one is resumed.
+    For a timer or cron (--print-timer). While one runs, a second one ends at once. The next run
+    resumes a killed one.
 
     Example: tailrace archive nightly --dry-run
     """

@@ -84,10 +84,10 @@ class Output:
         text += f"; archived already: {counted(done.known, 'file')}" if done.known else ""
         text += f"; removed {counted(done.removed, 'source')}" if done.removed else ""
         if copies == 1 and not dry_run:
-            text += "\nOnly one copy exists: make a second with `tailrace archive copy`"
+            text += "\nOnly one copy exists: add a second one with `tailrace archive copy`"
         left = [f"{path}: {reason}; not archived" for path, reason in done.left_out]
         left += [
-            f"{path}: {name} does not match the file's own checksums; archived as it is"
+            f"{path}: {name} does not match the checksums in the file; archived unchanged"
             for path, name in done.damaged
         ]
         self._result(dataclasses.asdict(done), text, left + done.problems)
@@ -138,7 +138,7 @@ class Output:
     def rebuilt(self, done: Any) -> None:
         """Print what `rebuild-index` found."""
         text = f"added {done.bundles} bundles with {done.members} members, {done.copies} copies"
-        text += "\nCopies count after `tailrace archive verify`" if done.copies else ""
+        text += "\nCopies are not counted until `tailrace archive verify` has read them" if done.copies else ""
         self._result(dataclasses.asdict(done), text, done.problems)
 
     def quota(self, rooms: list[Any], shares: list[Any]) -> None:

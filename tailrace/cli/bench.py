@@ -192,13 +192,13 @@ def io(
     ranks: Ranks = "",
     block: Annotated[str, option("Bytes of a block, e.g. 10000,1000000.", metavar="TEXT")] = "",
     transfer: Annotated[
-        int, option("Bytes per call when one piece is written.", min=0, metavar="N", hidden=True)
+        int, option("Bytes per call if a rank writes one piece.", min=0, metavar="N", hidden=True)
     ] = 0,
     total: Annotated[int, option("Approximate file size (0 = 20 MB).", "--bytes", min=0)] = 0,
     entries: Entries = "",
     hints: Annotated[str, option("Hints, name=value:name=value.", metavar="TEXT")] = "",
     wrapper: Annotated[
-        str, option("Command to prefix to the driver.", metavar="TEXT", hidden=True)
+        str, option("Command that starts the driver, e.g. strace.", metavar="TEXT", hidden=True)
     ] = "",
     read: Annotated[bool, option("Also measure reading.", "--read")] = False,
     count: Annotated[

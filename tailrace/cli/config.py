@@ -17,24 +17,24 @@ from tailrace.installation import (
 
 
 def config(
-    cflags: Annotated[bool, typer.Option("--cflags", help="Print flags of the compiler.")] = False,
-    libs: Annotated[bool, typer.Option("--libs", help="Print flags of the linker.")] = False,
+    cflags: Annotated[bool, typer.Option("--cflags", help="Print compiler flags.")] = False,
+    libs: Annotated[bool, typer.Option("--libs", help="Print linker flags.")] = False,
     cmake_dir: Annotated[
         bool, typer.Option("--cmake-dir", help="Print the folder for -Dtailrace_DIR=.")
     ] = False,
     prefix: Annotated[
-        bool, typer.Option("--prefix", help="Print the folder of include/ and lib/.")
+        bool, typer.Option("--prefix", help="Print the folder that contains include/ and lib/.")
     ] = False,
     fortran: Annotated[
         bool,
         typer.Option(
-            "--fortran-sources", help="Print the sources of the Fortran module, to be compiled."
+            "--fortran-sources", help="Print the source files of the Fortran module."
         ),
     ] = False,
     language: Annotated[str, typer.Option(help="Language of the program: c or c++.")] = "c",
     mpi: Annotated[
         str | None,
-        typer.Option(help="Family of MPI of a wheel: openmpi, mpich or abi [default: mpirun's]."),
+        typer.Option(help="MPI family of a wheel: openmpi, mpich or abi [default: mpirun's]."),
     ] = None,
 ) -> None:
     """Print the flags that build a program with this installation.

@@ -256,12 +256,12 @@ def demo(
     context: typer.Context,
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 2,
     grid: Annotated[int, typer.Option(min=8, help="Grid points along each axis.")] = GRID,
-    end: Annotated[float, typer.Option(min=0.0, max=1e6, help="End of the flow's time.")] = END,
+    end: Annotated[float, typer.Option(min=0.0, max=1e6, help="Time at which the flow ends.")] = END,
     every: Annotated[int, typer.Option(min=1, help="Steps between field files.")] = EVERY,
-    piece: Annotated[int, typer.Option(min=1, help="Steps of each kind.")] = PIECE,
-    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds over all kinds.")] = REPEATS,
+    piece: Annotated[int, typer.Option(min=1, help="Steps timed with each kind of output.")] = PIECE,
+    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds over all kinds of output.")] = REPEATS,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Take about 20 s, and leave a picture.")
+        bool, typer.Option("--quick", help="Run for about 20 s, and save a picture.")
     ] = False,
     limit: Annotated[
         str,
@@ -286,7 +286,7 @@ def demo(
         typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override a key of the case."),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Also save one picture of the result in this file.")
+        Path | None, typer.Option(help="Also save a picture of the result to this file.")
     ] = None,
     json_to: JsonOption = None,
 ) -> None:

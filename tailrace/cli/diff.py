@@ -13,7 +13,7 @@ from tailrace.profile.comparison import Side, compare_sides, make_side, split_pa
 from tailrace.profile.load import load_profile
 from tailrace.progress import working
 
-PROFILES = "records of tailrace profile -o, or JSON; A1,A2,A3 are several runs"
+PROFILES = "folder of tailrace profile -o, or JSON file; A1,A2,A3: several runs"
 
 
 def diff(

@@ -32,7 +32,7 @@ DENSE_LIBRARIES = {
 
 
 def exec_(
-    command: Annotated[list[str], typer.Argument(help="-- PROGRAM ARGS", show_default=False)],
+    command: Annotated[list[str], typer.Argument(help="After --: the program and its arguments.", show_default=False)],
     ranks: RanksOption,
     context: typer.Context,
     what: Annotated[
@@ -117,13 +117,14 @@ def _run_with(what: str, ranks: int, command: list[str], is_given: bool) -> int:
     if what == "hidden":
         close = setting.environment["TAILRACE_IO_CLOSE"]
         meaning = {
-            "later": "closing a file returns at once; a new file gets its name when it is whole",
-            "wait": "closing a file waits until it is whole",
-        }.get(close, "not known: wait is taken")
+            "later": "closing a file returns at once; a new file gets its name when it is complete",
+            "wait": "closing a file waits until it is complete",
+        }.get(close, "unknown value; wait is used")
         typer.echo(f"tailrace: TAILRACE_IO_CLOSE={close}: {meaning}", err=True)
         files = setting.environment["TAILRACE_IO_FILES"] or "none"
         typer.echo(
-            f"tailrace: TAILRACE_IO_FILES={files}: files whose writes by POSIX are hidden, too",
+            f"tailrace: TAILRACE_IO_FILES={files}: writes by POSIX calls to these files are also "
+            "hidden",
             err=True,
         )
         if ranks == 1 and not is_given and family_of(runner.program) is None:

@@ -69,7 +69,7 @@ def _map(
     ] = False,
     pattern: Annotated[str, _text("neighbours, or lines (all-to-all along axes).")] = "neighbours",
     size: Annotated[
-        str, _text("Bytes of a message, or along each axis: 64K:64K:8K.", "--bytes", metavar="N")
+        str, _text("Bytes of a message: one size, or one per axis: 64K:64K:8K.", "--bytes", metavar="N")
     ] = "1",
     per_node: Annotated[int | None, _count("Ranks per node.", "--ranks-per-node")] = None,
     hosts: Annotated[str, _text("Nodes: a,b or a:4,b:4 [default: the job's].")] = "",
@@ -82,12 +82,12 @@ def _map(
     topology: Annotated[
         str,
         _text(
-            "Keep nodes of a switch together: topology.conf, .yaml, or slurm.",
+            "Keep nodes of a switch together: topology.conf, topology.yaml or slurm.",
             metavar="FILE",
             hidden=True,
         ),
     ] = "",
-    machine: Annotated[str, _text("Compute link times of a machine, torus:...")] = "",
+    machine: Annotated[str, _text("Compute link times on this machine, e.g. torus:8x8x8,bw=10.")] = "",
     nodes: Annotated[
         str, _text("Nodes of the job on the machine: N, 6x24x24, scattered:N.", hidden=True)
     ] = "all",
@@ -153,8 +153,8 @@ def _scheduled() -> list[str]:
 def _traffic(grid: str, profile: Path | None, periodic: bool, pattern: str, size: str) -> Traffic:
     if not grid and profile is None:
         raise TailraceError(
-            "name the messages: --grid AxBxC, or --profile FILE (or both: measured messages of a "
-            "program whose ranks form a grid)",
+            "give the messages by --grid AxBxC or --profile FILE (or both, for measured messages "
+            "of a program whose ranks form a grid)",
             status=2,
         )
     amounts = [parse_amount(word, "--bytes") for word in size.split(":")]
@@ -239,7 +239,7 @@ def _show(
 
 def _verdict(best: Row, usual: Row) -> str:
     if best.name == usual.name:
-        return "The consecutive order, which launchers use, is the best of these."
+        return "The best of these orders is the consecutive one, which launchers use."
     parts = [
         f"{own / other:.2f} of its {what}"
         for what, own, other in (
@@ -250,7 +250,7 @@ def _verdict(best: Row, usual: Row) -> str:
         if own is not None and other
     ]
     name = f"{best.name} {best.made.detail}".strip()
-    return f"Best: {name}. Against consecutive ranks: " + ", ".join(parts)
+    return f"Best: {name}. Compared with consecutive ranks: " + ", ".join(parts)
 
 
 def _write(rank_map: RankMap, folder: Path) -> list[str]:
@@ -297,8 +297,8 @@ def check(
             typer.echo(f"... {len(found.wrong)} differences in all")
     else:
         typer.echo(
-            f"{len(found.host)} ranks on {found.groups} nodes came out as planned "
-            f"(order {rank_map.order})"
+            f"{len(found.host)} ranks on {found.groups} nodes are where the map puts them (order "
+            f"{rank_map.order})"
         )
     for note in found.notes:
         typer.echo(f"Note: {note}")
@@ -349,7 +349,7 @@ def choose_nodes_(
     machine: Annotated[str, _text("torus:..., as tailrace plan transposes; gemini.")] = "gemini",
     count: Annotated[int | None, _count("Nodes of the job.")] = None,
     given: Annotated[
-        Path | None, _text("Also score this list of node numbers.", metavar="FILE")
+        Path | None, _text("Also rate this list of node numbers.", metavar="FILE")
     ] = None,
     down: Annotated[Path | None, _text("List of unavailable nodes.", metavar="FILE")] = None,
     output: Annotated[Path | None, _text("Write the best list.", "-o", metavar="FILE")] = None,

@@ -24,6 +24,6 @@ def new(
         with path.open("x") as file:
             file.write(text)
     except FileExistsError as error:
-        raise TailraceError(f"{path}: exists; name a new file") from error
+        raise TailraceError(f"{path}: exists already; give a new file") from error
     name = shlex.quote(str(path))
     typer.echo(f"{path} was created; edit it, then: tailrace run {name} -n 2")

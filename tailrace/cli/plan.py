@@ -23,7 +23,7 @@ from tailrace.planning.quantities import parse_amount, parse_counts
 from tailrace.progress import working
 
 plan = typer.Typer(
-    help="Predict the cost of output, without and with servers, and how many hide it.\n\n"
+    help="Predict the cost of output, without and with servers, and how many servers hide it.\n\n"
     "Example: tailrace plan --ranks 1k --bytes 64M --step-s 1 --measure /scratch",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -44,17 +44,17 @@ def _plan(
     ranks_per_node: Annotated[int, _option("Ranks per node.", min=1)] = 64,
     rank_bytes: Annotated[str, _option("Output size per rank, e.g. 64M.", "--bytes")] = "",
     total_bytes: Annotated[str, _option("Output size of all ranks (strong scaling).")] = "",
-    interval: Annotated[int, _option("Steps from one output to the next.")] = 1,
-    step_s: Annotated[float, _option("Seconds of a step (on the fewest ranks).")] = 0,
+    interval: Annotated[int, _option("Steps between outputs.")] = 1,
+    step_s: Annotated[float, _option("Time of a step in seconds (with the fewest ranks).")] = 0,
     steps: Annotated[int, _option("Steps of the run (0: 1000 outputs).", min=0, hidden=True)] = 0,
     writer: Annotated[str, _option("Bandwidth of one writer, e.g. 1.5G.")] = "",
     file_system: Annotated[str, _option("File-system bandwidth, e.g. 200G.")] = "",
     measure: Annotated[
-        Path | None, _option("Measure both bandwidths in this folder.", metavar="FOLDER")
+        Path | None, _option("Measure these two bandwidths in this folder.", metavar="FOLDER")
     ] = None,
     source: Annotated[
         Path | None,
-        _option("Read both from `bench io --json FILE`.", "--from", metavar="FILE", hidden=True),
+        _option("Read them from a file of `bench io --json FILE`.", "--from", metavar="FILE", hidden=True),
     ] = None,
     storage: Annotated[
         str, _option("File system: a TOML file, or hopper, spider, ...", metavar="NAME")
@@ -74,16 +74,16 @@ def _plan(
     servers_per_node: Annotated[
         int, _option("Servers per node that only serves.", min=1, hidden=True)
     ] = 1,
-    copy: Annotated[str, _option("Memory copies of all ranks of a node.", hidden=True)] = "10G",
+    copy: Annotated[str, _option("Copy bandwidth of all ranks of a node together.", hidden=True)] = "10G",
     network: Annotated[str, _option("Network bandwidth of a node.", hidden=True)] = "10G",
-    disturbance: Annotated[float, _option("Slow-down by transfers.", hidden=True)] = 0.0019,
+    disturbance: Annotated[float, _option("Share by which transfers slow down computing.", hidden=True)] = 0.0019,
     json_to: JsonOption = None,
     picture: Annotated[
-        Path | None, _option("Draw it (.png, .svg).", metavar="FILE", hidden=True)
+        Path | None, _option("Draw the result (.png, .svg).", metavar="FILE", hidden=True)
     ] = None,
     check: Annotated[
         Path | None,
-        _option("Compare with `tailrace bench servers`.", metavar="FILE", hidden=True),
+        _option("Compare with a file of `tailrace bench servers`.", metavar="FILE", hidden=True),
     ] = None,
     help_all: HelpAll = False,
 ) -> None:
@@ -103,7 +103,7 @@ def _plan(
     if placement not in PLACEMENTS:
         raise TailraceError(f"--placement {placement}: expected own_nodes or spread", status=2)
     if not ranks:
-        raise TailraceError("give --ranks, how many compute, as in --ranks 64,1k", status=2)
+        raise TailraceError("give the numbers of compute ranks, e.g. --ranks 64,1k", status=2)
     counts = parse_counts(ranks, "--ranks")
     numbers = parse_counts(servers, "--servers") if servers else []
     machine = _machine(writer, file_system, measure, source, storage, load)
@@ -149,7 +149,7 @@ def _machine(
         return Machine(writer=one, file_system=whole, load=load)
     if writer or file_system or folder or source:
         raise TailraceError(
-            "--storage describes the file system: leave out --writer, --file-system, --measure "
+            "--storage describes the file system: omit --writer, --file-system, --measure "
             "and --from",
             status=2,
         )
@@ -171,7 +171,7 @@ def _bandwidths(
 ) -> tuple[float, float]:
     """Return the bandwidths of one writer and of all: measured, read, or as given."""
     if folder is not None and source is not None:
-        raise TailraceError("--measure and --from: give one of them", status=2)
+        raise TailraceError("give either --measure or --from", status=2)
     found = None
     if folder is not None:
         with working(f"writing to {folder}"):

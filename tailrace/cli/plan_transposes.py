@@ -27,7 +27,7 @@ def transposes(
         str, _option("torus:..., dragonfly:..., fat_tree:...; gemini.", metavar="TEXT")
     ] = "gemini",
     nodes: Annotated[
-        list[str] | None, _option("all, N, a box as in 6x24x24; several to compare.")
+        list[str] | None, _option("all, N, or a box such as 6x24x24; repeatable.")
     ] = None,
     ranks_per_node: Annotated[int, _option("Ranks per node.", min=1)] = 1,
     order: Annotated[
@@ -102,6 +102,6 @@ def _show(found: dict[str, list[Price]], amount: float, machine: str) -> None:
     console.print(table)
     best = min((prices[0] for prices in found.values()), key=lambda one: one.seconds)
     console.print(
-        f"Least: {best.seconds:.4g} s with {best.grid[0]}x{best.grid[1]} ranks on {best.nodes}. "
-        "Bandwidth of links alone, without latency."
+        f"Shortest: {best.seconds:.4g} s with {best.grid[0]}x{best.grid[1]} ranks on {best.nodes}. "
+        "The model includes only the bandwidth of the links, not latency."
     )

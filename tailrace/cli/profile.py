@@ -25,7 +25,7 @@ from tailrace.progress import working
 def profile(
     ranks: RanksOption,
     command: Annotated[
-        list[str] | None, typer.Argument(help="-- PROGRAM ARGS", show_default=False)
+        list[str] | None, typer.Argument(help="After --: the program and its arguments.", show_default=False)
     ] = None,
     json_to: JsonOption = None,
     routines: Annotated[
@@ -37,11 +37,11 @@ def profile(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FOLDER", help="Keep the ranks' records here."),
+        typer.Option("-o", "--output", metavar="FOLDER", help="Keep the records of the ranks in this folder."),
     ] = None,
     read: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Show the records in this folder, without a run."),
+        typer.Option(metavar="FOLDER", help="Show the records in this folder; run nothing."),
     ] = None,
 ) -> None:
     """Show where an MPI program spends its time, and which ranks wait.
@@ -49,7 +49,7 @@ def profile(
     Example: tailrace profile -n 4 -- ./app input.txt
     """
     if (read is None) == (not command):
-        raise TailraceError("name a program (-- PROGRAM ARGS) or records (--read FOLDER)", status=2)
+        raise TailraceError("give a program (-- PROGRAM ARGS) or a folder of records (--read FOLDER)", status=2)
     files = {"--json": json_to, "--report": report}
     require_json_place(json_to)
     if report is not None:
@@ -91,7 +91,7 @@ def _after_run(
         return error.status
     except Exception as error:
         kind = "" if isinstance(error, TailraceError) else f"{type(error).__name__}: "
-        print(f"tailrace: the profile cannot be made: {kind}{error}", file=sys.stderr)
+        print(f"tailrace: the profile cannot be created: {kind}{error}", file=sys.stderr)
     return status
 
 

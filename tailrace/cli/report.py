@@ -17,15 +17,15 @@ from tailrace.progress import working
 
 def report(
     run: Annotated[
-        Path, typer.Argument(help="Run folder; or a profile: folder of records, or its JSON.")
+        Path, typer.Argument(help="Run folder, or profile (folder of records or JSON file).")
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The page [default: RUN/report.html, JSON's .html]."),
+        typer.Option("-o", "--output", help="Page [default: RUN/report.html, or FILE.html for FILE.json]."),
     ] = None,
     trace: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a Chrome trace of the records, not the page."),
+        typer.Option(metavar="FILE", help="Write a Chrome trace of the records instead."),
     ] = None,
     from_s: Annotated[
         float | None, typer.Option("--from", metavar="S", help="Start of the trace.")

@@ -23,11 +23,11 @@ def reproduce(
         str, typer.Argument(metavar="[NAME]", help="One figure [default: all].", show_default=False)
     ] = "",
     only_list: Annotated[
-        bool, typer.Option("--list", help="Name the figures, and compute none.")
+        bool, typer.Option("--list", help="List the figures without computing them.")
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write a page with the curves."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write a page with the model's curves."),
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
@@ -38,7 +38,7 @@ def reproduce(
     require_json_place(json_to)
     if output is not None:
         if only_list:
-            raise TailraceError("--list and -o: give one of them", status=2)
+            raise TailraceError("give either --list or -o", status=2)
         require_place(output, "-o")
     chosen = [find_figure(name)] if name else FIGURES
     if only_list:
@@ -89,6 +89,6 @@ def _show(rows: list[Row], one: bool) -> None:
     good = sum(row.reproduced for row in rows)
     console.print(
         f"{good} of {len(printed)} figures with printed values are within 15 %. "
-        "`tailrace reproduce NAME` gives the reason of a difference.",
+        "`tailrace reproduce NAME` gives the reason for a difference.",
         highlight=False,
     )

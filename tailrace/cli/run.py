@@ -40,7 +40,7 @@ def run(
     threads: Annotated[int, typer.Option(min=1, help="OpenMP threads of each rank.")] = 1,
     servers: Annotated[
         str | None,
-        typer.Option(help="Who writes: none, thread, process, auto, N or 'N per node'."),
+        typer.Option(help="Writers: hidden, none, thread, process, auto, N, 'N per node'."),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in an existing folder.")
@@ -55,8 +55,8 @@ def run(
     """
     if _is_program(case[0]):
         raise TailraceError(
-            f"{case[0]}: is a program, not a case; run it with a setting or a library by "
-            f"tailrace exec --with waiting -- {case[0]}, or see where its time goes by "
+            f"{case[0]}: is a program, not a case; run it by "
+            f"tailrace exec --with waiting -- {case[0]}, or profile it by "
             f"tailrace profile -- {case[0]}",
             status=2,
         )
@@ -66,7 +66,7 @@ def run(
             sets = " ".join(f"--set {shlex.quote(key)}" for key in keys)
             raise TailraceError(f"{keys[0]}: a key of the case is given as {sets}", status=2)
         raise TailraceError(
-            f"{case[1]}: one case is run at a time; your own program runs with "
+            f"{case[1]}: give one case only; run your own program by "
             "tailrace exec --with waiting -- ./app",
             status=2,
         )

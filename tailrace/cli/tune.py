@@ -21,7 +21,7 @@ from tailrace.tuning.memory import Timing, Winner
 from tailrace.tuning.rules import LIBRARIES, collect
 
 tune = typer.Typer(
-    help="Measure which methods are fastest here; keep or export them.\n\n"
+    help="Measure which methods are fastest here; store or export the results.\n\n"
     "Example: tailrace tune --problem fft:extents=64x64x64 --ranks 2,4",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -39,11 +39,11 @@ DEFAULT_PROBLEMS = [
 COLLECTIVES = ("allreduce", "alltoall", "alltoallv")
 
 FileOption = Annotated[
-    Path | None, typer.Option("--file", help="Results file [default: that of programs].")
+    Path | None, typer.Option("--file", help="Results file [default: the one that programs use].")
 ]
 RanksOption = Annotated[str, typer.Option(help="Numbers of ranks, e.g. 2,4.")]
 BudgetOption = Annotated[
-    float, typer.Option("--budget", min=0.01, help="Longest time for a problem, in seconds.")
+    float, typer.Option("--budget", min=0.01, help="Time limit for each problem [s].")
 ]
 
 
@@ -143,7 +143,7 @@ def _tune(
         list[str] | None,
         typer.Option(
             metavar="NAME:KEY=VALUE",
-            help="fft or exchange:extents=64x64x64, allreduce or alltoall:bytes=8; repeatable.",
+            help="fft or exchange with extents=64x64x64, allreduce or alltoall with bytes=8; repeatable.",
         ),
     ] = None,
     ranks: RanksOption = "2",
@@ -215,7 +215,7 @@ def export(
     file: FileOption = None,
     base: Annotated[
         Path | None,
-        typer.Option(help="mpich: selection file to extend [default: that of the library]."),
+        typer.Option(help="mpich: selection file to extend [default: the library's]."),
     ] = None,
 ) -> None:
     """Write the results of `tune mpi` as rules for the MPI library.

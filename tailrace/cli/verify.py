@@ -50,7 +50,7 @@ def verify_files(files: list[Path], ranks: int = 1) -> list[Line]:
     ended = sum("dataset" not in line for line in lines)
     if done.status not in known or ended < len(files):
         noise_free = "".join(without_noise(done.errors.splitlines(keepends=True)))
-        words = noise_free.strip() or f"it ended with status {done.status}"
+        words = noise_free.strip() or f"tailrace-verify ended with status {done.status}"
         raise TailraceError(f"{program} failed: {words}")
     return lines
 
@@ -112,7 +112,7 @@ def _show_file(console: Console, line: Line) -> None:
     elif line["damaged"]:
         console.print(f"[red]DAMAGED[/red] {path}")
     elif line["unreadable"]:
-        console.print(f"[yellow]UNREADABLE[/yellow] {path}: a part of it could not be checked")
+        console.print(f"[yellow]UNREADABLE[/yellow] {path}: a part of this file could not be checked")
     elif not line["checksums"]:
         console.print(f"[yellow]ok[/yellow] {path}: no checksums: structure only")
     else:

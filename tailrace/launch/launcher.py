@@ -78,7 +78,7 @@ def _where(ranks: int, env: Mapping[str, str]) -> list[str]:
     if len(tasks) > 1 and ranks > tasks[0]:
         numbers = " + ".join(map(str, tasks))
         raise TailraceError(
-            f"-n {ranks}: this heterogeneous job has {numbers} tasks: leave -n out to use all "
+            f"-n {ranks}: this heterogeneous job has {numbers} tasks: omit -n to use all "
             f"{sum(tasks)}, or give at most {tasks[0]} for the first component alone",
             status=2,
         )

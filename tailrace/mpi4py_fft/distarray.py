@@ -99,7 +99,7 @@ class DistArray(np.ndarray[Any, Any]):
         if val is not None and not isinstance(val, Number):
             raise InvalidInput(f"DistArray: val {val!r}; needs a number, or None")
         if strides is not None and buffer is None:
-            raise InvalidInput("DistArray: strides are those of a buffer; give both")
+            raise InvalidInput("DistArray: strides need a buffer; give both")
         made = super().__new__(cls, shape, dtype=dtype, buffer=buffer, strides=strides)
         if buffer is None and isinstance(val, Number):
             made.fill(val)

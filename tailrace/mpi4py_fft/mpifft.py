@@ -210,7 +210,7 @@ class PFFT:
         def plan() -> None:
             if any(self.subcomm[axis].Get_size() != 1 for axis in groups[-1]):
                 raise InvalidInput(
-                    f"PFFT: axes {groups[-1]} come first, and have to be whole on ranks"
+                    f"PFFT: axes {groups[-1]} are transformed first, and must not be distributed"
                 )
             self._plan(extents, first, factors, backend, transforms, options)
 
@@ -335,7 +335,7 @@ def _arguments(
     """Return extents, groups of axes, dtype, padding, ranks along each axis, collapse. Local."""
     if darray is not None:
         if not hasattr(darray, "pencil"):
-            raise InvalidInput(f"PFFT: darray is no DistArray but {type(darray).__name__}")
+            raise InvalidInput(f"PFFT: darray must be a DistArray, not {type(darray).__name__}")
         shape = darray.pencil.shape
         if axes is None:
             axes = np.roll(range(len(shape)), len(shape) - 1 - darray.alignment).tolist()

@@ -24,7 +24,7 @@ def generate_xdmf(h5filename: Any, periodic: Any = True, order: str = "paraview"
     import h5py  # noqa: PLC0415
 
     if order.lower() not in ("paraview", "visit"):
-        raise InvalidInput(f"generate_xdmf: order '{order}' is none of 'paraview', 'visit'")
+        raise InvalidInput(f"generate_xdmf: order '{order}' must be 'paraview' or 'visit'")
     path = Path(h5filename)
     sets: dict[str, list[Any]] = {}
     with h5py.File(path, "r") as file:

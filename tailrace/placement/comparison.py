@@ -50,7 +50,7 @@ def make_site(machine: str, placement: str, num_nodes: int) -> Site:
     chosen = choose_nodes(found, placement)
     if len(chosen) < num_nodes:
         raise TailraceError(
-            f"--nodes {placement}: are {len(chosen)} nodes of {machine}, the job has {num_nodes}",
+            f"--nodes {placement}: {len(chosen)} nodes of {machine}, but the job has {num_nodes}",
             status=2,
         )
     return Site(found.text, chosen[:num_nodes])

@@ -77,7 +77,7 @@ def _shapes(problem: Problem) -> list[tuple[int, ...]]:
     """Return the shapes of tiles, those with the fewest bytes off the nodes first."""
     grid, volume = problem.grid, problem.nodes.uniform
     if volume is None:
-        raise DoesNotApplyError("needs as many ranks on each node")
+        raise DoesNotApplyError("needs the same number of ranks on each node")
     found = tiles.shapes(grid.extents, volume)
     if not found:
         raise DoesNotApplyError(f"no tile of {volume} ranks divides {grid.text}")

@@ -91,7 +91,7 @@ def probe(command: list[str]) -> list[Speed]:
         command,
         ["sh", "-c", SCRIPT],
         rf"{MARK} (\S+) (\d+) (\d+)",
-        "no rank ended the probe of sh, awk and dd",
+        "no rank completed the probe (sh, awk and dd)",
         TIMEOUT_S,
     )
     return speeds([(host, int(compute), int(memory)) for host, compute, memory in lines])

@@ -78,7 +78,7 @@ def read_map(path: Path) -> RankMap:
         raise TailraceError(f"{path}: {error.strerror}", status=2) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TailraceError(
-            f"{path}: no rank map (expected map.json as `tailrace map -o FOLDER` writes it)",
+            f"{path}: not a rank map (expected map.json as `tailrace map -o FOLDER` writes it)",
             status=2,
         ) from error
     return found

@@ -40,7 +40,7 @@ class Metadata:
 
     creates_per_s: float = _number(INFINITE, "files created per second", 1e-9)
     opens_per_s: float = _number(INFINITE, "files opened per second", 1e-9)
-    stats_per_s: float = _number(INFINITE, "sizes of files asked for per second", 1e-9)
+    stats_per_s: float = _number(INFINITE, "queries of file sizes per second", 1e-9)
     object_s: float = _number(0, "client time for each further stripe of a file that it opens")
 
 
@@ -48,7 +48,7 @@ class Metadata:
 class Locks:
     """Extent locks: clients that write to the same object take them from each other."""
 
-    transfer_s: float = _number(0, "time to call a lock back from a client and grant it to another")
+    transfer_s: float = _number(0, "time to revoke a lock from one client and grant it to another")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Clients:
 class Network:
     """The network between compute nodes and targets."""
 
-    routers: int = _number(0, "nodes that forward to the targets; 0: not modelled")
+    routers: int = _number(0, "nodes that forward requests to the targets; 0: not modelled")
     router_bytes_per_s: float = _number(INFINITE, "bandwidth of such a node", 1)
     machine: str = field(
         default="", metadata={"help": "as in `tailrace plan transposes --machine`; '': no links"}

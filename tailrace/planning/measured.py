@@ -69,7 +69,7 @@ def bandwidths(rows: list[dict[str, Any]], source: str) -> tuple[float, float]:
     one = [v for (problem, entry), v in speeds.items() if is_one_writer(problem, entry)]
     if not one:
         raise TailraceError(
-            f"{source}: no figure of one writer (bench io with --ranks 1)", status=2
+            f"{source}: no measurement with one writer (run bench io with --ranks 1)", status=2
         )
     return max(one), max(speeds.values())
 

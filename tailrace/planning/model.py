@@ -94,7 +94,8 @@ def check(job: Job, machine: Machine) -> None:
         raise TailraceError(f"time of a step = {job.step_s:g} s: expected more than 0", status=2)
     if job.steps and job.steps < job.interval:
         raise TailraceError(
-            f"{job.steps} steps: no output within an interval of {job.interval} steps", status=2
+            f"{job.steps} steps: the run ends before the first output, at an interval of "
+            f"{job.interval} steps", status=2
         )
     if not 0 <= machine.load < 1:
         raise TailraceError(
@@ -233,7 +234,7 @@ def _note(behind: bool, at_limit: bool, fits: bool) -> str:
     if behind:
         notes.append("the file system cannot keep up" if at_limit else "more servers would help")
     if not fits:
-        notes.append("an output does not fit the staging memory")
+        notes.append("an output does not fit into the staging memory")
     return "; ".join(notes)
 
 

@@ -126,8 +126,8 @@ def sentences(case: Case, machine: Machine, outage_s: float) -> list[str]:
         ]
     elif bare > machine.open_bandwidth():
         found = [
-            f"No number of servers hides the output: the run makes {amount_text(bare, 'B/s')}, "
-            f"the file system takes {amount_text(machine.open_bandwidth(), 'B/s')}. Write every "
+            f"No number of servers hides the output: the run writes {amount_text(bare, 'B/s')}, "
+            f"the file system accepts {amount_text(machine.open_bandwidth(), 'B/s')}. Write every "
             f"{seconds_text(job.bytes_per_output / machine.open_bandwidth())} or less often, "
             "compress, coarsen or lower the precision."
         ]

@@ -26,7 +26,7 @@ from tailrace.programs import run_price
 STRATEGIES = {
     "file_per_process": "each rank writes a file",
     "shared": "all ranks write their pieces into one file",
-    "aggregated": "one writer for each stripe's owner, aligned to stripes",
+    "aggregated": "each stripe has one writer",
     "servers": "ranks that only write receive the data first",
 }
 DRAWS = 200  # of the load of others

@@ -54,7 +54,7 @@ def collective_matrix(records: list[Record]) -> tuple[list[dict[str, int]], list
                 if other != rank:
                     cells[rank, other] += size
     rows = [{"from": a, "to": b, "bytes": size} for (a, b), size in sorted(cells.items())]
-    notes = [f"the matrix of collective calls is without {left_out} large communicators"]
+    notes = [f"the matrix of collective calls omits {left_out} large communicators"]
     return rows, notes if left_out else []
 
 

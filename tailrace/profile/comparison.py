@@ -108,7 +108,7 @@ class Comparison:
         likely = chance(*runs)
         if runs == (1, 1):
             found.append(
-                "noise is not known from one run per side: give several, A1,A2,A3 B1,B2,B3"
+                "one run per side does not show the noise: give several, A1,A2,A3 B1,B2,B3"
             )
         elif likely > RARE:
             found.append(

@@ -35,7 +35,7 @@ def counter_notes(records: list[Record]) -> list[str]:
         if facts is None or not facts["missing"]:
             continue
         missing = [name.replace("_", " ") for name in OF_PROCESSOR if name not in facts["names"]]
-        reason = f"the processor or virtual machine has none of them ({facts['missing']})"
+        reason = f"the processor or virtual machine has no such counters ({facts['missing']})"
         if facts["missing"] in REFUSALS:
             reason = (
                 f"the kernel or container does not permit them ({facts['missing']}; see "

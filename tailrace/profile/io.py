@@ -59,4 +59,4 @@ def io_advice(profile: dict[str, Any]) -> list[str]:
 def io_notes(records: list[Record]) -> list[str]:
     """Return what is missing in the files."""
     lost = sum(record.facts.get("lost_files", 0) for record in records)
-    return [f"{lost} descriptors were of files beyond the 512 that a rank counts"] if lost else []
+    return [f"{lost} descriptors were not counted: a rank counts at most 512 files"] if lost else []

@@ -104,7 +104,7 @@ def check_program(name: str) -> Path:
         path = Path(name)
         reason = "is a folder" if path.is_dir() else "was not found"
         if path.is_file():
-            reason = "may not be executed (chmod +x)"
+            reason = "is not executable (chmod +x)"
         raise TailraceError(f"program {name}: {reason}", status=2)
     path = Path(found).absolute()
     if is_static(path):

@@ -41,7 +41,7 @@ def loadable(library: Path) -> Path:
         f"{library}: it cannot be preloaded, because its path has a blank, a colon or "
         "another character that ld.so interprets, and no link to it can be made in "
         f"{cache} "
-        f"({why}); name another folder for that in TAILRACE_CACHE"
+        f"({why}); set TAILRACE_CACHE to another folder for the link"
     )
 
 

@@ -94,4 +94,4 @@ def region_notes(records: list[Record]) -> list[str]:
     lost = sum(record.facts.get("lost_regions", 0) for record in records)
     if not lost:
         return []
-    return [f"{lost} times a region ended that was not open, or was one too many (128, 64 deep)"]
+    return [f"{lost} times, a region ended that was not open, or a limit was exceeded (128 regions, 64 nested)"]

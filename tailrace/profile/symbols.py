@@ -46,7 +46,7 @@ class ElfFile:
     def __init__(self, data: bytes) -> None:
         """Read the sections."""
         if data[:6] != b"\x7fELF\x02\x01" or len(data) < 64:
-            raise ValueError("is no 64-bit ELF file")
+            raise ValueError("is not a 64-bit ELF file")
         self.data = data
         (start,) = struct.unpack_from("<Q", data, 40)
         size, count, names = struct.unpack_from("<HHH", data, 58)
@@ -55,7 +55,7 @@ class ElfFile:
             texts = self._sections[names][4] if names < count else 0
             self._names = [self.text(texts + section[0]) for section in self._sections]
         except (struct.error, ValueError) as error:
-            raise ValueError("its table of sections is cut") from error
+            raise ValueError("its section table is truncated") from error
 
     def text(self, at: int) -> bytes:
         """Return the text that begins at a place of the file."""

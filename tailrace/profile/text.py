@@ -115,7 +115,7 @@ def _routines(profile: dict[str, Any]) -> list[str]:
         )
     more = len(busy) - TOP
     notes = [f"({more} more)"] if more > 0 else []
-    return [*lines, *notes, "Shares are of the processor time outside MPI; not running: of USER"]
+    return [*lines, *notes, "Shares refer to the processor time outside MPI; that of (not running) to USER"]
 
 
 def _calls(profile: dict[str, Any]) -> list[str]:

@@ -68,8 +68,8 @@ def find_waiting(records: list[Record]) -> Waiting:
     clocks = {record.clock for record in records}
     if len(clocks) > 1:
         found.notes.append(
-            f"waiting is not shown: {len(clocks)} nodes have clocks whose differences are not "
-            "known, as a rank that compared them left no record"
+            f"waiting is not shown: {len(clocks)} nodes have clocks with unknown offsets, because "
+            "a rank that compared them left no record"
         )
         return found
     found.notes += clock_notes(records)
@@ -82,7 +82,8 @@ def find_waiting(records: list[Record]) -> Waiting:
     lost = sum(record.facts["lost_events"] for record in records)
     if lost:
         found.notes.append(
-            f"{lost} calls came after the list of events was full: their waiting is not shown "
+            f"{lost} calls were made after the list of events was full; their waiting time is not "
+            "shown "
             "(TAILRACE_PROFILE=events=N sets its length)"
         )
     return found
@@ -94,10 +95,11 @@ def clock_notes(records: list[Record]) -> list[str]:
     if not steps:
         return []
     error_us = max(sum(step.error_s for step in way) for way in steps) * 1e6
-    notes = [f"times of nodes were put on one clock, right to {error_us:.3g} us at both ends"]
+    notes = [f"times of all nodes were converted to one clock, to within {error_us:.3g} us at both ends"]
     if not all(step.has_end for way in steps for step in way):
         notes = [
-            f"times of nodes were put on one clock, right to {error_us:.3g} us at the start; how "
+            f"times of all nodes were converted to one clock, to within {error_us:.3g} us at the "
+            "start; how "
             "their clocks drifted is not known, as the run did not reach MPI_Finalize"
         ]
     return notes
@@ -156,7 +158,7 @@ def _collectives(records: list[Record], found: Waiting) -> None:
         alike = np.all(kinds == kinds[0], axis=0)
         if not alike.all():  # a call that only some ranks made: nothing after it can be matched
             calls = int(np.argmin(alike))
-            found.notes.append(f"collective calls of a communicator match up to number {calls}")
+            found.notes.append(f"the collective calls of a communicator match only up to number {calls}")
         if calls == 0:
             continue
         roots = parts[0][1].events["peer"][parts[0][2][:calls]]
@@ -243,8 +245,8 @@ def _messages(records: list[Record], found: Waiting) -> None:
     if early := int(np.count_nonzero(is_early)):
         by_us = float(np.max((sent - end)[is_early])) * 1e6
         found.notes.append(
-            f"{early} of {len(at_send)} messages seem to end before they begin, by up to "
-            f"{by_us:.3g} us: the clocks of nodes are not better known than that"
+            f"{early} of {len(at_send)} messages appear to end before they begin, by up to "
+            f"{by_us:.3g} us: the offsets of the clocks are not known more exactly"
         )
     begin, end = sends["call"][at_send], sends["end"][at_send]
     post = receives["post"][at_receive]

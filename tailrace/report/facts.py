@@ -129,7 +129,7 @@ def cost_sentence(summary: dict[str, Any]) -> str:
     within = cost_within(summary)
     if within is None:
         calls = _seconds(cost, "call_s", "The run spent {} in output calls.")
-        return f"{calls} The whole cost is not known: too few steps were without output.".strip()
+        return f"{calls} The total cost is not known: too few steps were without output.".strip()
     slower_s = _number(cost, "slower_s") or 0.0
     than = f"{seconds_text(abs(slower_s))} {'more' if slower_s >= 0 else 'less'} than the others"
     parts = [

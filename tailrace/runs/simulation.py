@@ -79,8 +79,8 @@ def _check_threads(job: Job, values: dict[str, Any]) -> None:
         return
     name = values.get("case", {}).get("application", "the application")
     raise TailraceError(
-        f"--threads {job.threads}: {name} computes with one thread in each rank; for as many "
-        f"cores give -n {job.ranks * job.threads} without --threads",
+        f"--threads {job.threads}: {name} computes with one thread per rank; to use as many cores, "
+        f"give -n {job.ranks * job.threads} without --threads",
         status=2,
     )
 

@@ -11,10 +11,10 @@ from tailrace.striping.layout import size_text
 
 SMALLEST = 1 << 20
 LARGEST = 16 << 20
-"""A request of Lustre has at most 16 MiB; longer stripes gain nothing."""
+"""A Lustre request has at most 16 MiB; longer stripes gain nothing."""
 
 TARGETS_OF_ONE_WRITER = 4
-"""One process keeps about so many targets busy."""
+"""One process keeps about this many targets busy."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ def _stripe_size(writers: int, file_bytes: int) -> tuple[int, str]:
     share = file_bytes // writers
     size = min(max(_power_of_two_below(share), SMALLEST), LARGEST)
     if share < SMALLEST:
-        why = f"a writer has less than {size_text(SMALLEST)}: the smallest stripe that pays"
+        why = f"a writer has less than {size_text(SMALLEST)}: the smallest stripe that is useful"
     elif size == LARGEST:
-        why = f"a writer has {share / 2**20:.0f} MiB: the largest stripe that gains anything"
+        why = f"a writer has {share / 2**20:.0f} MiB: the largest stripe that is useful"
     else:
         why = f"a writer has {share / 2**20:.1f} MiB: the power of two below"
     return size, f"stripe size {size_text(size)}: {why}"
@@ -83,5 +83,5 @@ def advise(files: int, writers: int, file_bytes: int, targets: int) -> Advice:
         count = max(stripes, 1)
         reasons.append(f"but a file of {size_text(file_bytes)} has only {count} stripes")
     reasons.append(why_size)
-    reasons.append("no first target is named: that would fill one target before the others")
+    reasons.append("no first target is set, because it would fill before the others")
     return Advice(count, size, tuple(reasons))

@@ -55,7 +55,7 @@ def mpich_library() -> Path:
         if name and (folder / name).is_file():
             return folder / name
     raise TailraceError(
-        "no MPICH library (libmpich.so) was found: --base names a selection file to start from"
+        "no MPICH library (libmpich.so) was found: give a selection file to start from by --base"
     )
 
 

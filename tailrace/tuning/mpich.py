@@ -31,8 +31,9 @@ def own_selection(library: Path) -> Tree:
             tree: Tree = json.loads(found[0])
             return tree
     raise TailraceError(
-        f"{library} contains no selection of collectives: not MPICH 3.4 to 4.x, or static; "
-        "--base names a file with one (coll_selection.json or generic.json of its source)"
+        f"{library} contains no selection of collectives (not MPICH 3.4 to 4.x, or linked "
+        "statically); give a file with one by --base (coll_selection.json or generic.json of its "
+        "source)"
     )
 
 

@@ -70,7 +70,7 @@ static void test_calls(const tailrace_comm* comm, const tailrace_layout* from,
   REFUSED(tailrace_exchange_run(exchange, u[0], num_from, v[0], num_to), TAILRACE_INVALID_INPUT,
           "2 fields");
   REFUSED(tailrace_exchange_run_fields(exchange, 2, sources, num_from + 1, destinations, num_to),
-          TAILRACE_INVALID_INPUT, "the exchange was made for");
+          TAILRACE_INVALID_INPUT, "the exchange was created for");
   REFUSED(tailrace_exchange_run_fields(exchange, 2, NULL, num_from, destinations, num_to),
           TAILRACE_INVALID_INPUT, "sources is NULL");
   OK(tailrace_exchange_run_fields(exchange, 2, sources, num_from, destinations, num_to));

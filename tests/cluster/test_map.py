@@ -35,7 +35,7 @@ def test_nodes_of_a_switch_stay_together(with_switches: Cluster, source: str) ->
     allocated = ("salloc", "--nodes=4", "--ntasks-per-node=2", "bash", "-c")
     done = with_switches.on("head", *allocated, command)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "8 ranks on 4 nodes came out as planned" in done.stdout
+    assert "8 ranks on 4 nodes are where the map puts them" in done.stdout
     shared = with_switches.outside(with_switches.shared)
     hosts = (shared / "switches/slurm.hosts").read_text().split()
     assert hosts == ["n1", "n1", "n3", "n3", "n2", "n2", "n4", "n4"]
@@ -52,7 +52,7 @@ def test_slurm_starts_ranks_as_the_map_says(slurm: Cluster, order: str) -> None:
     planned = f"SLURM_HOSTFILE={folder}/slurm.hosts {check} --distribution=arbitrary -n 6"
     done = slurm.on("head", *ALLOCATED, f"{write} && {planned}")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "6 ranks on 2 nodes came out as planned" in done.stdout
+    assert "6 ranks on 2 nodes are where the map puts them" in done.stdout
     hosts = slurm.outside(slurm.shared / folder / "slurm.hosts").read_text().split()
     assert sorted(hosts) == ["n1"] * 3 + ["n2"] * 3
     other = "block" if order == "round_robin" else "cyclic"

@@ -132,7 +132,7 @@ def test_a_watchdog_takes_ranks_that_stand_still_for_dead(uneven: Cluster) -> No
     found = uneven.wait_for_job(job, timeout=200)
     assert found["JobState"] == "FAILED", found
     said = log_of(uneven, job)
-    assert "(watchdog_s) for rank" in said or "no sign of life from" in said, said
+    assert "(watchdog_s) for rank" in said or "no message from" in said, said
     wait(lambda: not uneven.left_over("n2"), 60, lambda: str(uneven.left_over("n2")))
 
 

@@ -100,7 +100,7 @@ class LogFile : public ::testing::Test {
 };
 
 /// How many lines of the callers a written one stands for: "... (x 37 on ..." or
-/// "warning: 5 lines were left out ...".
+/// "warning: 5 lines were omitted from ...".
 long lines_in(const std::string& line) {
   std::smatch found;
   const bool many =
@@ -183,7 +183,7 @@ TEST_F(LogFile, InfoOverTheRateIsCountedAndWarningsWait) {
   ASSERT_EQ(lines.size(), 26U);
   EXPECT_EQ(lines[4], "step 4");
   EXPECT_EQ(lines[5].substr(0, 18), "warning: warning 0");
-  EXPECT_EQ(lines[25].substr(0, 42), "warning: 95 lines were left out of this lo");
+  EXPECT_EQ(lines[25].substr(0, 42), "warning: 95 lines were omitted from this lo");
   EXPECT_EQ(log.statistics().left_out, 95);
 }
 

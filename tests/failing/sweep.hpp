@@ -113,7 +113,7 @@ class Sweep {
       EXPECT_EQ(wrong_items(path), 0) << what;
     }
     // The store that was replaced, if no folder can be read: it is told, and removed later.
-    if (text.find("what it replaces could not be removed") == std::string::npos) {
+    if (text.find("the store that it replaces could not be removed") == std::string::npos) {
       EXPECT_EQ(leftovers(), "") << what;
     }
     check_mpi(MPI_Barrier(comm_.raw()));

@@ -428,7 +428,7 @@ std::string solve(const Comm& comm, std::uint64_t seed) {
   } catch (const Error& error) {
     // A grid may leave no axis that could take the ranks of another.
     const std::string what = error.what();
-    if (what.find("needs one that is whole") != std::string::npos) return "";
+    if (what.find("another axis must be whole") != std::string::npos) return "";
     return what + " in " + text;
   }
 }
@@ -668,7 +668,7 @@ std::string solve_call(const UserComm& comm, std::uint64_t seed) {
     return wrong.empty() ? "" : wrong + " in " + describe(problem, options);
   } catch (const Error& error) {
     const std::string what = error.what();
-    if (what.find("needs one that is whole") != std::string::npos) return "";
+    if (what.find("another axis must be whole") != std::string::npos) return "";
     return what + " in " + describe(problem, options);
   }
 }

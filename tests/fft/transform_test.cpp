@@ -301,7 +301,7 @@ TEST(Transform, ArraysOfAnotherSizeAreRefused) {
   expect("spectral array of field 0", [&] { transform.forward(u, long_hat); });
   expect("spectral array of field 0", [&] { transform.backward(long_hat, u); });
   expect("physical array of field 1", [&] { transform.backward({u_hat, v_hat}, {u, long_u}); });
-  expect("2 fields in, 1 out", [&] { transform.forward({u, v}, {u_hat}); });
+  expect("2 input fields and 1 output fields", [&] { transform.forward({u, v}, {u_hat}); });
   expect("of the other kind", [&] { transform.forward(c, u_hat); });
   transform.forward({u, v}, {u_hat, v_hat});
   transform.backward({u_hat, v_hat}, {u, v});

@@ -70,7 +70,7 @@ contains
     call contents%variable("u", layout, u(:, :, nz:1:-1), stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "backwards")
     call contents%variable("u", layout, [.true.], stat=stat, errmsg=errmsg)
-    call refused(stat, tailrace_invalid_input, errmsg, "of a type that files do not hold")
+    call refused(stat, tailrace_invalid_input, errmsg, "files cannot contain arrays")
 
     call hints%set("cb_nodes", "1")
     call hints%set("cb_nodes", "many", stat, errmsg)

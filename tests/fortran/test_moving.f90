@@ -245,7 +245,7 @@ contains
     call check(all(v(1:m(1), :, 1:m(3)) == w), "inside of arrays with a halo")
     call check(all(v(-1:0, :, :) == -2) .and. all(v(:, :, 0) == -2), "the halo stays")
     call exchange%run(u(1:n(1), 1:n(2), 1:n(3)), w, stat, errmsg)
-    call refused(stat, tailrace_invalid_input, errmsg, "the destination is a section that")
+    call refused(stat, tailrace_invalid_input, errmsg, "the destination is a section for which")
     allocate (z(m(2), m(3), m(1)), source=-3.0_real64)
     call turned%ordered(m, [2, 3, 1])
     call exchange%create(comm, from, to, from_memory=inside, to_memory=turned)
@@ -395,7 +395,7 @@ contains
       call check(all(abs(v - u) < 1e-12_real64), "and its inverse")
     end do
     call tailrace_fft_transform(comm, [8, 9, 6], u, v, stat=stat, errmsg=errmsg)
-    call refused(stat, tailrace_invalid_input, errmsg, "belongs to the field")
+    call refused(stat, tailrace_invalid_input, errmsg, "match the field")
     call tailrace_fft_transform(comm, [8, 9, 6], u, found, kept=[1], stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "num_axes")
   end subroutine

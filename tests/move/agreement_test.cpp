@@ -147,8 +147,8 @@ TEST_F(Agreement, ArraysOfOtherCommunicatorsAreRefused) {
   const NodeArray right(Comm(comm_.raw()), from_.num_items * 8);
   Exchange exchange(comm_, plan_, from_, to_, {8, 1, true}, "node_direct");
   if (comm_.num_ranks() > 1) {
-    expect(error_of(comm_, [&] { exchange.expose(other); }), "of another communicator");
-    expect(error_of(comm_, [&] { exchange.expose(lone); }), "of another communicator");
+    expect(error_of(comm_, [&] { exchange.expose(other); }), "on another communicator");
+    expect(error_of(comm_, [&] { exchange.expose(lone); }), "on another communicator");
   }
   EXPECT_NE(error_of(comm_, [&] { exchange.expose(NodeArray()); }), "");
   exchange.expose(right);

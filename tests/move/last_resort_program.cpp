@@ -221,7 +221,7 @@ void memory_of_trials(const Comm& comm, bool wrong) {
   }
   // The method that is taken untried needs little.
   const Reduction reduction(comm, {NumberType::float64, 13 * columns});
-  if (std::string(reduction.why()).find("none could be tried") != std::string::npos) ++heard;
+  if (std::string(reduction.why()).find("none could be measured") != std::string::npos) ++heard;
   say_heard(comm, heard);
 }
 

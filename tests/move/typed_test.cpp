@@ -119,7 +119,7 @@ TEST_F(TypedExchange, ArraysThatDoNotFitAreRefusedOnAllRanksAndTheCallMayBeMadeA
 
   const auto too_long = error_of([&] { exchange.run(std::span(u), std::span(longer)); });
   EXPECT_NE(too_long.find("the destination of field 0 holds " + count(longer) +
-                          " items, this rank's part of its layout " + count(right)),
+                          " items, but this rank's part of its layout " + count(right)),
             std::string::npos)
       << too_long;
   const auto too_short =
@@ -129,7 +129,7 @@ TEST_F(TypedExchange, ArraysThatDoNotFitAreRefusedOnAllRanksAndTheCallMayBeMadeA
       << too_short;
   const auto other_type =
       error_of([&] { exchange.run(std::span(singles), std::span(found_singles)); });
-  EXPECT_NE(other_type.find("items of 4 bytes, the exchange was made for item_bytes = 8"),
+  EXPECT_NE(other_type.find("items of 4 bytes, but the exchange was created for item_bytes = 8"),
             std::string::npos)
       << other_type;
   const auto two_fields = error_of([&] {

@@ -251,7 +251,7 @@ def check_packed(path: Path, kind: str, extents: tuple[int, ...]) -> None:
             assert kind != "unknown"
         except tailrace.InvalidInput as error:
             number = {"lzf": "32000", "unknown": str(UNKNOWN_FILTER)}[kind]
-            assert "dataset v is packed by filter" in str(error), error
+            assert "dataset v is compressed by filter" in str(error), error
             assert number in str(error), error
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", ".*left out")

@@ -200,7 +200,7 @@ def test_runs_are_found_by_their_description(archive: Archive, run: Path, tmp_pa
     assert names("not forced and name ~ 'DECAY'") == ["r1"]
     assert names("(n = 256 or n = 1) and forced = true") == ["r2"]
     assert names("n > 512") == [] and names("none = 1") == []
-    assert "not expected" in archive.run("list", "--where", "n >", status=2)
+    assert "is unexpected" in archive.run("list", "--where", "n >", status=2)
     archive.run("restore", run, "--to", tmp_path / "out")
     crate = tmp_path / "out" / "r1" / "ro-crate-metadata.json"
     described = {row["@id"]: row for row in json.loads(crate.read_text())["@graph"]}

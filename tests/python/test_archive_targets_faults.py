@@ -106,8 +106,8 @@ def test_a_restore_mounts_each_tape_once(
 @pytest.mark.parametrize(
     ("fault", "healed", "said"),
     [
-        ({"keep_of_put": 0.9}, {"keep_of_put": 1.0}, "bytes are stored, though put succeeded"),
-        ({"lose_put": True}, {"lose_put": False}, "bytes are stored, though put succeeded"),
+        ({"keep_of_put": 0.9}, {"keep_of_put": 1.0}, "bytes are stored, although put succeeded"),
+        ({"lose_put": True}, {"lose_put": False}, "bytes are stored, although put succeeded"),
         ({"flip_in_put": 3_000_001}, {"flip_in_put": -1}, "the stored copy is damaged"),
         ({"exit_status": 70}, {"exit_status": None}, "exit status 70"),
         ({"free_bytes": 800_000}, {"free_bytes": 1 << 50}, "are free"),
@@ -208,7 +208,7 @@ def test_wrong_credentials(
             right = {"config": rclone_remote(place, server, "webdav")["config"]}
         archive = TieredArchive(tmp_path / "a", "1M..4M", {"cloud": settings})
         text = archive.run("add", source, "--move", status=1)
-        assert "refuses the credentials" in text or "401 Unauthorized" in text
+        assert "refused the credentials" in text or "401 Unauthorized" in text
         assert tree(source) == before
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", WORD)
         archive = TieredArchive(tmp_path / "a", "1M..4M", {"cloud": {**settings, **right}})

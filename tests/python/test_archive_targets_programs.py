@@ -123,7 +123,7 @@ def test_a_recall_that_fails(library: TapeLibrary, source: Path) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ({"keep_of_put": 0.9}, "900002 of 1000003 bytes are stored, though put succeeded"),
+        ({"keep_of_put": 0.9}, "900002 of 1000003 bytes are stored, although put succeeded"),
         ({"keep_of_put": 0.9, "exit_status": 70}, "exit status 70"),
         ({"exit_status": 70}, "exit status 70"),
         ({"lose_put": True}, "None of 1000003 bytes"),

@@ -188,7 +188,7 @@ def test_wrong_credentials(weed: Server, source: Path, monkeypatch: pytest.Monke
         lambda: tier.is_staged(["b-1.tar"]),
         lambda: tier.delete("b-1.tar"),
     ):
-        with pytest.raises(TargetError, match="refuses the credentials") as caught:
+        with pytest.raises(TargetError, match="refused the credentials") as caught:
             call()
         assert wrong not in str(caught.value)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

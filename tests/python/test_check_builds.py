@@ -84,7 +84,7 @@ def test_an_interrupted_check_leaves_the_plain_program(here: Path) -> None:
         ("echo 'x.c:1: error: bad'; echo more; exit 2", "the build fails: x.c:1: error: bad"),
         ("exit 3", "the build fails: exit status 3"),
         ("true", "succeeds, but program ./app: was not found"),
-        ("echo > app", "succeeds, but program ./app: may not be executed"),
+        ("echo > app", "succeeds, but program ./app: is not executable"),
     ],
 )
 def test_builds_that_make_no_program(here: Path, command: str, message: str) -> None:
@@ -106,7 +106,7 @@ def test_a_build_must_write_the_program(here: Path) -> None:
         for written_s in (builds.begin_s - 0.009, float(int(builds.begin_s))):
             os.utime(here / "libx.so", (written_s, written_s))
             builds.require_one_file([str(here / "app"), "/lib/none.so"])
-            with pytest.raises(TailraceError, match=r"also makes libx\.so, which the program"):
+            with pytest.raises(TailraceError, match=r"also builds libx\.so, which the program"):
                 builds.require_one_file([str(here / "libx.so")])
 
 
@@ -122,7 +122,7 @@ def test_files_of_a_build_are_known_where_clocks_differ(
     monkeypatch.setattr(time, "time", lambda: real() + ahead_s)
     with Builds(f"touch libnew.so\n{BUILD}", "./app") as builds:
         builds.require_one_file([str(here / "libold.so")])
-        with pytest.raises(TailraceError, match=r"also makes libnew\.so"):
+        with pytest.raises(TailraceError, match=r"also builds libnew\.so"):
             builds.require_one_file([str(here / "libnew.so")])
 
 

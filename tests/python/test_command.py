@@ -156,7 +156,7 @@ def test_letters_that_the_terminal_lacks_are_replaced(stage: Path) -> None:
         (["bench", "scale", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
         (["bench", "scale", "--picture", "x"], "--picture x: expected a name that ends in"),
         (["bench", "fft", "--json", "/tmp"], "--json /tmp: is a folder"),
-        (["run", "--", "./app", "-m"], "-m: one case is run at a time; your own program runs with"),
+        (["run", "--", "./app", "-m"], "-m: give one case only; run your own program by"),
         (["run", "sh"], "tailrace exec --with waiting -- sh"),
         (["run", "/bin/sh", "-n", "2"], "/bin/sh: is a program, not a case"),
         (["plan", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
@@ -187,7 +187,7 @@ def test_a_wrong_command_line_is_one_line(arguments: list[str], message: str) ->
 def test_a_place_that_cannot_be_written_is_seen_before_hours_are_spent(words: list[str]) -> None:
     done = tailrace(*words)
     assert done.returncode == 1
-    assert "no file can be made in /proc" in done.stderr
+    assert "no file can be created in /proc" in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
 
 
@@ -321,7 +321,7 @@ def test_new_copies_a_case_and_keeps_what_is_there(tmp_path: Path) -> None:
     path.write_text("mine")
     done = tailrace("new", "decaying", str(path))
     assert (done.returncode, path.read_text()) == (1, "mine")
-    assert done.stderr == f"tailrace: {path}: exists; name a new file\n"
+    assert done.stderr == f"tailrace: {path}: exists already; give a new file\n"
     done = tailrace("new", "decayin", str(path))
     assert "did you mean decaying?" in done.stderr
 

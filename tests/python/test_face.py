@@ -232,7 +232,7 @@ with tailrace.Output(MPI.COMM_WORLD) as output:
 """
     done = run_text(2, tmp_path, text, TAILRACE_PATIENCE_S="0.3")
     assert done.returncode != 0
-    assert f"Output (RuntimeError: a bug; {tmp_path}/program.py:6) is left by an" in done.stderr
+    assert f"Output (RuntimeError: a bug; {tmp_path}/program.py:6) was left by an" in done.stderr
 
 
 def test_what_is_left_open_is_closed_at_exit(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_heterogeneous_job_starts_the_tasks_of_all_components(tmp_path: Path) 
     first = find_launcher(1, 1, env).prefix
     assert "--ntasks=1" in first
     assert not any("--het-group" in word for word in first)
-    said = r"-n 3: this heterogeneous job has 1 \+ 6 tasks: leave -n out to use all 7, or .* 1 for"
+    said = r"-n 3: this heterogeneous job has 1 \+ 6 tasks: omit -n to use all 7, or .* 1 for"
     with pytest.raises(TailraceError, match=said) as raised:
         find_launcher(3, 1, env)
     assert raised.value.status == 2

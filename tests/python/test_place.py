@@ -381,7 +381,7 @@ def test_read_back_says_what_is_elsewhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "name the messages"),
+        ([], "give the messages"),
         (["--grid", "4x"], "expected 1 to 5 extents"),
         (["--grid", "4x4"], "the number of ranks per node"),
         (["--grid", "4x4", "--hosts", "a:4,b:4"], "2 nodes take 8 ranks, but there are 16"),
@@ -391,7 +391,7 @@ def test_read_back_says_what_is_elsewhere(tmp_path: Path) -> None:
             ["--grid", "4", "--ranks-per-node", "2", "--order", "best"],
             "expected one of consecutive",
         ),
-        (["--grid", "4x4", "--ranks-per-node", "3", "--order", "tiles"], "as many ranks on each"),
+        (["--grid", "4x4", "--ranks-per-node", "3", "--order", "tiles"], "the same number of ranks on each"),
         (["--grid", "4", "--ranks-per-node", "2", "--pattern", "all"], "neighbours or lines"),
         (["--grid", "4x4", "--ranks-per-node", "4", "--bytes", "1:2:3"], "names 3 sizes"),
         (["--grid", "4", "--ranks-per-node", "2", "--scatter", "4"], "ranks below 4"),
@@ -416,7 +416,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(TailraceError, match=r"x\.json"):
             run("--profile", str(path), "--ranks-per-node", "1")
-        with pytest.raises(TailraceError, match="no rank map"):
+        with pytest.raises(TailraceError, match="not a rank map"):
             run("check", str(path), "--", "mpirun")
 
 

@@ -183,7 +183,7 @@ def io_file(folder: Path) -> Path:
 
 def test_bandwidths_come_from_a_file_of_bench_io(tmp_path: Path) -> None:
     assert measured.read_file(io_file(tmp_path)) == pytest.approx((0.8e9, 1e9))
-    with pytest.raises(TailraceError, match="no figure of one writer"):
+    with pytest.raises(TailraceError, match="no measurement with one writer"):
         measured.bandwidths([{**ROWS[1], "median_s": 1.0}], "--from x")
 
 
@@ -261,7 +261,7 @@ def test_wrong_input_is_named(tmp_path: Path) -> None:
         (["--ranks", "32", *USUAL, *DISK, "--total-bytes", "1G"], "either --bytes"),
         (["--ranks", "32", *USUAL, *DISK, "--step-s", "0"], "time of a step"),
         (["--ranks", "32", *USUAL, *DISK, "--interval", "0"], "interval = 0"),
-        (["--ranks", "32", *USUAL, *DISK, "--steps", "3"], "3 steps: no output within"),
+        (["--ranks", "32", *USUAL, *DISK, "--steps", "3"], "3 steps: the run ends before the first output"),
         (["--ranks", "32", *USUAL, "--from", str(other)], "tailrace bench io"),
         (["--ranks", "32", *USUAL, "--from", str(text)], "not JSON"),
         (["--ranks", "32", *USUAL, "--from", str(tmp_path / "gone")], "No such file"),

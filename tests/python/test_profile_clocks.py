@@ -43,7 +43,7 @@ def test_clocks_of_nodes_are_put_on_one(tmp_path: Path) -> None:
     assert found.by_row[0, 0] == pytest.approx(100e-6, abs=1e-8)
     assert found.by_row.get((1, 0), 0.0) == pytest.approx(0.0, abs=1e-8)
     assert found.by_row[2, 0] == pytest.approx(60e-6, abs=1e-8)
-    assert found.notes == ["times of nodes were put on one clock, right to 3 us at both ends"]
+    assert found.notes == ["times of all nodes were converted to one clock, to within 3 us at both ends"]
     assert [w[0]["from_s"] for w in windows_of(records, found) if w] == []
 
 
@@ -75,6 +75,6 @@ def test_messages_that_end_before_they_begin_are_said(tmp_path: Path) -> None:
     write_rank(tmp_path, 1, [(10, 90, 1, 0, RECEIVE, 0, 1)], 2)
     found = find_waiting(read_records(tmp_path))
     assert found.notes == [
-        "1 of 1 messages seem to end before they begin, by up to 40 us: the clocks of nodes are "
-        "not better known than that"
+        "1 of 1 messages appear to end before they begin, by up to 40 us: the offsets of the "
+        "clocks are not known more exactly"
     ]

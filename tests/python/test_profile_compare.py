@@ -95,7 +95,7 @@ def test_times_are_means_over_ranks_and_counts_are_sums() -> None:
 def test_single_runs_say_that_noise_is_not_known() -> None:
     found = compared(with_times([4.0]), with_times([9.0]))
     assert found.places[0].rows["time_s"].verdict() == "unknown"
-    assert "noise is not known" in found.notes()[0]
+    assert "does not show the noise" in found.notes()[0]
     assert "too few" in compared(with_times([4.0, 5.0]), with_times([9.0, 9.0])).notes()[0]
 
 

@@ -138,7 +138,7 @@ def test_messages_without_a_partner(tmp_path: Path, write: Write, status: int) -
     done = run_program(tmp_path, write, status, "-n", "2", "--json", "p.json")
     assert done.exit_code == status, done.output
     assert json.loads((tmp_path / "p.json").read_text())["ranks"] == 2
-    assert "cannot be made" not in done.output
+    assert "cannot be created" not in done.output
 
 
 @pytest.mark.parametrize("status", [0, 7])

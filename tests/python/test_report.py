@@ -202,7 +202,7 @@ def test_cost_of_output_is_a_sentence() -> None:
     assert less.endswith("steps with output took 20 ms less than the others.")
     unknown = {**cost, "cost_fraction": None, "cost_spread_s": None, "slower_s": None}
     assert cost_sentence({"output_cost": unknown}) == (
-        "The run spent 60 ms in output calls. The whole cost is not known: too few steps were "
+        "The run spent 60 ms in output calls. The total cost is not known: too few steps were "
         "without output."
     )
     assert cost_sentence({"output_cost": {**cost, "steps_with_output": 0}}) == ""

@@ -49,7 +49,7 @@ def test_threads_are_refused_where_ranks_have_one(stage: Path) -> None:
     )
     assert done.returncode == 2
     words = " ".join(done.stderr.split())
-    assert "stand-in computes with one thread in each rank" in words
+    assert "stand-in computes with one thread per rank" in words
     assert "give -n 6 without --threads" in words
     assert not (stage / "out").exists()
 

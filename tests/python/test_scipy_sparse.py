@@ -145,7 +145,7 @@ def test_cg_takes_incomplete_cholesky_of_what_has_no_incomplete_lu() -> None:
 
 def test_wrong_matrices_and_vectors_are_refused() -> None:
     a = laplacian(4)
-    with pytest.raises(tailrace.InvalidInput, match=r"ndarray is no matrix of scipy\.sparse"):
+    with pytest.raises(tailrace.InvalidInput, match=r"ndarray is not a matrix of scipy\.sparse"):
         ours.Operator(np.eye(3))
     with pytest.raises(tailrace.InvalidInput, match="complex128; needs two axes and real numbers"):
         ours.Operator(a.astype(complex))

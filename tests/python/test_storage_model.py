@@ -269,7 +269,7 @@ def test_wrong_descriptions_are_named(tmp_path: Path, text: str, message: str) -
 def test_wrong_words_of_the_command_are_named() -> None:
     for words, message in (
         (["--storage", "hopperr"], "did you mean hopper"),
-        (["--storage", "hopper", "--writer", "1G"], "leave out --writer"),
+        (["--storage", "hopper", "--writer", "1G"], "omit --writer"),
         (["--storage", "hopper", "--load", "1"], "load by others = 1"),
         (["--storage", "hopper", "--piece", "0"], "--piece 0"),
     ):

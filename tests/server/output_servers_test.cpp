@@ -128,7 +128,7 @@ TEST_F(OutputServersTest, IgnoresAnEnvironmentThatNeedsASession) {
 
 TEST_F(OutputServersTest, SaysThatServingRanksNeedASession) {
   for (const char* servers : {"1", "2 per node", "threads", ""}) {
-    expect_has(refusal_of({.servers = servers}), "a Session splits off ranks");
+    expect_has(refusal_of({.servers = servers}), "use a Session");
   }
 }
 

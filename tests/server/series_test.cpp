@@ -367,10 +367,10 @@ TEST_F(SeriesTest, RefusesByNameWhatIsNoSeries) {
   auto zarr = options("none");
   zarr.series = path("fields.zarr");
   zarr.format = "hdf5";
-  expect_has(refused(zarr), "goes with format = \"zarr\", not with \"hdf5\"");
+  expect_has(refused(zarr), "needs format = \"zarr\", not \"hdf5\"");
   zarr.format = "auto";
   zarr.series += " steps_per_file=2";
-  expect_has(refused(zarr), "steps_per_file goes with a series of HDF5 files");
+  expect_has(refused(zarr), "steps_per_file needs a series of HDF5 files");
   zarr.series = path("fields.zarr");
   zarr.when_full = WhenFull::lower;
   expect_has(refused(zarr), "when_full = \"lower\"");
@@ -379,7 +379,7 @@ TEST_F(SeriesTest, RefusesByNameWhatIsNoSeries) {
   expect_has(refused(netcdf), "an HDF5 file (.h5) or a Zarr store (.zarr)");
   auto format = options("none");
   format.format = "zarr";
-  expect_has(refused(format), "goes with format = \"hdf5\", not with \"zarr\"");
+  expect_has(refused(format), "needs format = \"hdf5\", not \"zarr\"");
   auto none = options("none");
   none.variables = false;
   expect_has(refused(none), "variables = false");
@@ -391,8 +391,8 @@ TEST_F(SeriesTest, RefusesByNameWhatIsNoSeries) {
   two_times.coordinates.push_back({"time", {0, 1}, {}});
   expect_has(refusal(output, file_of(5), two_times), "must be one real number");
   write(output, 5);
-  expect_has(refusal(output, file_of(4), contents(4)), "must rise");
-  expect_has(refusal(output, file_of(6), contents(5)), "must rise");
+  expect_has(refusal(output, file_of(4), contents(4)), "must increase");
+  expect_has(refusal(output, file_of(6), contents(5)), "must increase");
   expect_has(refusal(output, file_of(5), contents(6)), "the same file");
   auto moved = contents(6);
   moved.coordinates[0].values[0] = 0;

@@ -229,7 +229,7 @@ TEST_F(DamageTest, AFileThatLostItsSealIsToldFromOneThatNeverHadOne) {
       return std::string(error.what());
     }
   };
-  const std::string zeros(500, '\0'), seal = "the seal of its headers is not as it was written";
+  const std::string zeros(500, '\0'), seal = "the seal of its headers has changed";
   const auto with_sums = slurp(path("collective.h5")), without = slurp(path("bare.h5"));
   for (const auto& whole : {with_sums, without}) {
     EXPECT_EQ(opens(whole), "");

@@ -247,7 +247,8 @@ TEST_P(FaultsTest, WhatIsNoFileIsNotReplaced) {
     output.write(pipe, contents_);
     output.finish();
   });
-  EXPECT_NE(text.find("it is a device or a pipe, which a file would replace"), std::string::npos)
+  EXPECT_NE(text.find("it is a device or a pipe; only regular files are replaced"),
+            std::string::npos)
       << text;
   EXPECT_TRUE(fs::is_fifo(pipe));
 }

@@ -307,7 +307,7 @@ TEST_F(TypedTest, AFormThatDoesNotFitIsOneErrorOnAll) {
   const auto text = error_of([&] {
     output.write(path("a.h5"), {.variables = {{"v", several, v, {.halo = 1}}}});
   });
-  EXPECT_NE(text.find("2 boxes; halo and order are for one"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 boxes; halo and order apply to a single box"), std::string::npos) << text;
 }
 
 }  // namespace

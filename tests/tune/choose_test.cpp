@@ -184,7 +184,7 @@ TEST_F(TuneChoose, WhatCannotBeTriedGivesTheFallback) {
   const Choice choice = choose_again();
   expect_agreed(comm_, choice);
   EXPECT_EQ(choice.name, "slow");
-  EXPECT_EQ(choice.why, "always works (none could be tried)");
+  EXPECT_EQ(choice.why, "always works (none could be measured)");
   EXPECT_FALSE(choice.measured);
   candidates_ = {unfit("odd")};
   EXPECT_THROW(choose_again(), Error);

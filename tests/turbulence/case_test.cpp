@@ -156,7 +156,8 @@ TEST(Case, TableOfKeysSaysAllAboutAKey) {
        {"| key | default | allowed | unit | meaning |\n",
         "| `grid.nx` | `0` | whole, at least 0, at most 1048576 | points | points along x; 0 = n "
         "|\n",
-        "| `time.scheme` | `\"rk4\"` | rk4, rk2 |  | Runge-Kutta scheme; the viscous part is exact |\n",
+        "| `time.scheme` | `\"rk4\"` | rk4, rk2 |  | Runge-Kutta scheme; the viscous part is exact "
+        "|\n",
         "| `time.courant` |  | greater than 0, at most 10 |  | Courant number that sets each step; "
         "give this or `time.step` |\n",
         "(constant_energy) or \\|k\\| (stochastic)", "| `output.products.every` | `1` |"}) {

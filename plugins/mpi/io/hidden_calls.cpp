@@ -191,7 +191,7 @@ int OpenFile::get_size(MPI_Offset* bytes, const std::function<int()>& pass) {
 int OpenFile::report(const WriteFailure& failure) const {
   const int code = code_of(failure.error, MPI_ERR_IO);
   say(LogLevel::warning,
-      fmt::format("{}: hidden writes failed; the file is not whole: {} (errno {}) at byte {}",
+      fmt::format("{}: hidden writes failed; the file is incomplete: {} (errno {}) at byte {}",
                   hidden_->path(), std::strerror(failure.error), failure.error, failure.offset));
   hidden_->set_reported();
   return fail(code);

@@ -67,7 +67,7 @@ bool is_replaceable(const struct stat& facts) {
 }
 
 std::string text_of(const std::string& path, const WriteFailure& failure) {
-  return fmt::format("{}: hidden writes failed; the file is not whole: {} (errno {}) at byte {}",
+  return fmt::format("{}: hidden writes failed; the file is incomplete: {} (errno {}) at byte {}",
                      path, std::strerror(failure.error), failure.error, failure.offset);
 }
 

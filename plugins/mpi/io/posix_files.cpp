@@ -34,7 +34,7 @@ constexpr std::array<const char*, num_refusals_of_files> texts_of_refusals{
     "it cannot be opened twice, or too many files are open or not complete",
     "it is reopened as another stream, or its mode has a comma",
     "it is opened before MPI_Init",
-    "it is used in a way that is not followed (mmap, fork, locks)"};
+    "it is used in a way that is not supported (mmap, fork, locks)"};
 
 // What the calls of this process came to.
 struct PosixTally {
@@ -408,8 +408,8 @@ bool leave_posix() {
                  "tailrace io: %llu files written by POSIX: %llu writes hidden behind the "
                  "computation (%.1f MB), %llu written at once (%.1f MB), %llu files closed before "
                  "they were complete, %llu files left as they are; %.3g s for copies and "
-                 "their memory; waited %.3g s for overlapping writes, %.3g s at %llu reads of what "
-                 "was not written yet, "
+                 "their memory; waited %.3g s for overlapping writes, %.3g s at %llu reads of data "
+                 "not yet written, "
                  "%.3g s at syncs, opens, closes and the end\n",
                  static_cast<unsigned long long>(tally.files),
                  static_cast<unsigned long long>(tally.hidden),
@@ -583,7 +583,7 @@ void PosixFile::expose(PosixRefusal why) {
 int PosixFile::report(const WriteFailure& failure) {
   if (hidden_->is_reported()) return failure.error;
   say(LogLevel::warning,
-      fmt::format("{}: hidden writes failed; the file is not whole: {} (errno {}) at byte {}",
+      fmt::format("{}: hidden writes failed; the file is incomplete: {} (errno {}) at byte {}",
                   opening_.path, std::strerror(failure.error), failure.error, failure.offset));
   hidden_->set_reported();
   return failure.error;

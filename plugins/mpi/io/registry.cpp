@@ -52,10 +52,11 @@ std::string hidden_text_of(const FileTally& tally) {
     text += fmt::format(", {} written at once ({:.1f} MB)", tally.through,
                         static_cast<double>(tally.through_bytes) / 1e6);
   }
-  if (tally.later > 0) text += fmt::format(", {} files closed before they were whole", tally.later);
+  if (tally.later > 0)
+    text += fmt::format(", {} files closed before they were complete", tally.later);
   return text + fmt::format(
                     "; waited {:.3g} s for memory, {:.3g} s for overlapping writes, {:.3g} s at "
-                    "{} reads of what was not written yet, {:.3g} s at syncs, closes and other "
+                    "{} reads of data not yet written, {:.3g} s at syncs, closes and other "
                     "calls, {:.3g} s for files closed earlier",
                     tally.room_s, tally.order_s, tally.flush_s, tally.flushes, tally.settling_s,
                     hidden_files().waited_s());

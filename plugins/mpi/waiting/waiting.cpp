@@ -54,8 +54,8 @@ int end_of_mpi(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/)
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
-    std::fprintf(stderr, "tailrace wait: %s; rank 0: %lu calls napping, %lu left to MPI\n",
-                 naps ? "naps" : "as MPI does", num_napping.load(), num_passed_on.load());
+    std::fprintf(stderr, "tailrace wait: %s; rank 0: %lu calls slept, %lu left to MPI\n",
+                 naps ? "sleeps" : "as MPI does", num_napping.load(), num_passed_on.load());
   }
   return MPI_SUCCESS;
 }

@@ -135,7 +135,9 @@ PetscDLLibraryRegister_tailrace_petsc() {
   PetscCall(compare_builds(&why));
   if (why.empty()) PetscCall(read_options());
   if (why.empty() && tailrace::tuning_is_off() && !options().always) {
-    why = "TAILRACE_TUNE=off, so that nothing is timed; -tailrace_always takes over what it can";
+    why =
+        "with TAILRACE_TUNE=off nothing is timed; -tailrace_always replaces all supported "
+        "operations";
   }
   PetscCall(MatSeqAIJRegister("tailrace", leave));
   if (!why.empty()) {
@@ -148,7 +150,7 @@ PetscDLLibraryRegister_tailrace_petsc() {
     PetscCall(MatSeqAIJRegister("tailrace", take_over));
   } else {
     PetscCall(
-        tell("AIJ matrices are left", "it does not show who takes a pointer to their values"));
+        tell("AIJ matrices are left", "it does not report who takes a pointer to their values"));
   }
   if (options().blocks) PetscCall(take_over_block_multiply());
   if (!options().bit_for_bit) PetscCall(take_over_solve());

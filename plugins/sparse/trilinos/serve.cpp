@@ -23,13 +23,13 @@ void say(const std::string& line) {
 
 bool start() {
   if (tuning_is_off() && !options().always) {
-    say("all operations are left to Epetra: TAILRACE_TUNE=off, so that nothing is timed; "
-        "TAILRACE_SPARSE=always takes over what it can");
+    say("all operations are left to Epetra: with TAILRACE_TUNE=off nothing is timed; "
+        "TAILRACE_SPARSE=always replaces all supported operations");
     return false;
   }
   if (!WriteWatch::is_supported()) {
-    say("all operations are left to Epetra: this system does not tell who writes to the values of "
-        "a matrix (it takes Linux 6.7, and userfaultfd permitted)");
+    say("all operations are left to Epetra: this system cannot report writes to the values of a "
+        "matrix (this needs Linux 6.7 and permission for userfaultfd)");
     return false;
   }
   sparse_plugins::finish_records("Epetra", false, [] {});  // the list outlives what follows

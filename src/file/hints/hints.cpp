@@ -192,7 +192,7 @@ bool is_share(const std::string& text) {
 std::string limited_value(const std::string& value, const std::string& source) {
   const auto colon = value.find(':');
   try {
-    if (colon == std::string::npos) refuse_input("it states no rate");
+    if (colon == std::string::npos) refuse_input("it contains no rate");
     const auto text = std::string(limited_name) + value.substr(colon);
     parse_limit(text);
     return text;

@@ -126,7 +126,7 @@ void follow_file_system(Settings& settings) {
   const bool has_stripes = system.name == "ceph" || system.name == "lustre";
   for (HintValue& line : settings.shown) {
     if (line.name == "striping_factor" && line.value != "0" && !has_stripes) {
-      line.source += fmt::format(" (in vain: {} has no stripes to set)", system.name);
+      line.source += fmt::format(" (no effect: {} has no stripes to set)", system.name);
     }
     if (line.source != "default") continue;
     if (line.name == "striping_unit" && system.stripe_bytes > 0) {
@@ -250,8 +250,8 @@ std::string trimmed(const std::string& text) {
 
 [[noreturn]] void fail_entry(const std::string& entry, const std::string& problem) {
   refuse_input(
-      "TAILRACE_HINTS: \"{}\": {}; an entry is pattern:key=value:key=value, entries stand between "
-      "commas",
+      "TAILRACE_HINTS: \"{}\": {}; an entry is pattern:key=value:key=value, entries are separated "
+      "by commas",
       entry, problem);
 }
 

@@ -34,7 +34,9 @@ std::string set_ceph(const std::string& path, bool is_folder, std::ptrdiff_t str
   if (setxattr(path.c_str(), name, layout.data(), layout.size(), 0) == 0) return "";
   if (errno == ENOTEMPTY) {
     return fmt::format(
-        "cannot set the stripes of {}: it held data before; only a new file can be laid out", path);
+        "cannot set the stripes of {}: it has held data before, and only a new file can get "
+        "stripes",
+        path);
   }
   return failed(path, fmt::format("set layout \"{}\" of", layout), errno);
 }
@@ -74,7 +76,7 @@ std::string set_stripes(const std::string& path, std::ptrdiff_t stripe_bytes, in
   const std::string name = file_system_of(path).name;
   const bool is_folder = S_ISDIR(status.st_mode);
   if (is_folder ? name != "ceph" : !S_ISREG(status.st_mode) || status.st_size > 0) {
-    return fmt::format("cannot set the stripes of {}: only a new, empty file can be laid out",
+    return fmt::format("cannot set the stripes of {}: only a new, empty file can get stripes",
                        path);
   }
   if (name != "ceph" && name != "lustre") {

@@ -96,7 +96,7 @@ TwoPhaseShape two_phase_shape(const StrategyRequest& request, std::vector<int> w
   if (shape.stripe_bytes == 0) {
     shape.stripe_bytes = default_stripe_bytes;
     settings.choose("striping_unit", std::to_string(default_stripe_bytes),
-                    "the file system names no stripe");
+                    "the file system reports no stripe size");
   }
   if (settings.cb_buffer_size == 0) choose_buffer(settings, request.back_end.name);
   shape.buffer_bytes = buffer_for(settings.cb_buffer_size, shape.alignment, shape.stripe_bytes);

@@ -228,16 +228,15 @@ class Reduction::State final : public UnderWay {
   void check(const ReductionTask& task) const {
     if (busy_) refuse("an operation is under way; finish it first");
     if (task.num_bytes() > problem_.max_bytes) {
-      refuse(
-          fmt::format("{} numbers of {} are more than the {} bytes that it was made for "
-                      "(max_items)",
-                      task.num_items, number_name(task.type), problem_.max_bytes));
+      refuse(fmt::format(
+          "{} numbers of {} are more than the {} bytes for which it was created (max_items)",
+          task.num_items, number_name(task.type), problem_.max_bytes));
     }
     if (is_complex(task.type) && task.op != ReduceOp::sum) {
-      refuse("complex numbers have a sum, no min or max");
+      refuse("complex numbers can be summed, but have no min or max");
     }
     if (task.root < 0 || task.root >= comm_.num_ranks()) {
-      refuse(fmt::format("root {} is none of the {} ranks", task.root, comm_.num_ranks()));
+      refuse(fmt::format("root {} is not one of the {} ranks", task.root, comm_.num_ranks()));
     }
   }
 
@@ -267,7 +266,7 @@ Reduction& Reduction::operator=(Reduction&&) noexcept = default;
 
 void Reduction::require_equal(std::ptrdiff_t num_in, std::ptrdiff_t num_out) const {
   if (num_in != num_out) {
-    state_->refuse(fmt::format("{} values in, room for {} out", num_in, num_out));
+    state_->refuse(fmt::format("{} input values, but room for {} results", num_in, num_out));
   }
 }
 

@@ -248,7 +248,7 @@ std::span<const Compressor> compressor_table() { return codecs; }
 
 const Compressor& find_compressor(std::string_view name) {
   if (const auto* entry = find_line(codecs, name)) return *entry;
-  throw Error(Errc::internal, fmt::format("no compressor is called {}", name));
+  throw Error(Errc::internal, fmt::format("there is no compressor {}", name));
 }
 
 CompressCall compress_that_suits(const Compressor& compressor, std::span<const std::byte> sample,
@@ -271,14 +271,13 @@ void require_codec(std::string_view name) {
   const bool zfp = name == "zfp";
   const char* library = zfp ? "zfp" : find_compressor(name).library;
   if (zfp ? have_zfp() : find_compressor(name).compress != nullptr) return;
-  refuse_input("codec {} is not there: this library was built without {}", name, library);
+  refuse_input("codec {} is not available: this library was built without {}", name, library);
 }
 
 void require_codec_of_hdf5(const Encoding& encoding, const std::string& of) {
   if (encoding.codec != "zfp" && find_compressor(encoding.codec).hdf5_filter >= 0) return;
   refuse_input(
-      "{}: files of HDF5 know no codec {}; deflate (which every reader has), zstd or none would be "
-      "right",
+      "{}: HDF5 files cannot have the codec {}; use deflate (which every reader has), zstd or none",
       of, encoding.codec);
 }
 
@@ -327,8 +326,7 @@ Encoding parse_encoding(const std::vector<std::pair<std::string, std::string>>& 
   rounding.digits = static_cast<int>(reader.number("digits", 0, 0, 17));
   rounding.bits = static_cast<int>(reader.number("bits", 0, 0, 52));
   if ((rounding.tolerance != 0) + (rounding.digits != 0) + (rounding.bits != 0) > 1) {
-    throw Error(Errc::invalid_input,
-                "compress: only one of tolerance, digits and bits says how items are rounded");
+    throw Error(Errc::invalid_input, "compress: give only one of tolerance, digits and bits");
   }
   encoding.fletcher32 = reader.yes("fletcher32", false);
   encoding.chunk = parse_chunk(reader.text("chunk", ""));
@@ -349,7 +347,7 @@ Encoding parse_encoding(const std::vector<std::pair<std::string, std::string>>& 
                 "compress: tolerance must be the largest absolute error, or 0 for lossless");
   }
   if (encoding.codec == "zfp" && (rounding.digits > 0 || rounding.bits > 0)) {
-    throw Error(Errc::invalid_input, "compress: zfp rounds by itself, to a tolerance");
+    throw Error(Errc::invalid_input, "compress: zfp takes a tolerance, but not digits or bits");
   }
   reader.finish();
   return encoding;

@@ -46,7 +46,10 @@ void check_compression(const OutputOptions& options, const std::string& path,
     const auto encoding = parse_encoding(settings);
     if (hdf5) require_codec_of_hdf5(encoding, of);
     if (!hdf5 && encoding.fletcher32) {
-      refuse_input("{}: fletcher32 is of HDF5 files; the chunks of a Zarr store carry CRC-32C", of);
+      refuse_input(
+          "{}: fletcher32 is only for HDF5 files; the chunks of a Zarr store have CRC-32C "
+          "checksums",
+          of);
     }
   };
   check(options.compress, path);
@@ -55,7 +58,7 @@ void check_compression(const OutputOptions& options, const std::string& path,
     check(variable.compress, "variable " + variable.name);
     if (!hdf5) {
       refuse_input(
-          "variable {}: a Zarr store has one way to compress for all its variables, "
+          "variable {}: all variables of a Zarr store have the same compression, "
           "OutputOptions::compress",
           variable.name);
     }

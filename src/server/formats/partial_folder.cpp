@@ -38,7 +38,7 @@ int remove_tree(const std::string& path) noexcept {
 }
 
 void remove_or_fail(const std::string& path,
-                    const std::string& what = "what it replaces could not be removed") {
+                    const std::string& what = "the store that it replaces could not be removed") {
   const int error = remove_tree(path);
   if (error == 0) return;
   throw Error(Errc::io,
@@ -159,7 +159,7 @@ void PartialFolder::create(const std::string& keep) {
 }
 
 void PartialFolder::remove(const std::string& name) const {
-  remove_or_fail(partial() + "/" + name, "what only the servers need could not be removed");
+  remove_or_fail(partial() + "/" + name, "temporary files of the servers could not be removed");
 }
 
 // Folders get the access of the store, files that of its metadata.

@@ -22,7 +22,7 @@ std::string text_of(const Json& json) {
   try {
     return json.dump();
   } catch (const Json::exception&) {
-    refuse_input("a name or a text of a Zarr store is not UTF-8, as JSON wants it: {}",
+    refuse_input("a name or a text of a Zarr store is not UTF-8, as JSON requires: {}",
                  json.dump(-1, ' ', true, Json::error_handler_t::replace));
   }
 }
@@ -93,7 +93,7 @@ std::string text_of_value(const std::string& of, const std::string& name, const 
   if constexpr (ComplexItem<Item>) {
     refuse_input(
         "{}: attribute {}: is complex, and the attributes of a Zarr store are JSON, "
-        "which has no complex numbers; give its parts",
+        "which has no complex numbers; give the real and imaginary parts",
         of, name);
   } else if constexpr (is_attribute_list<Value>) {
     std::string list;

@@ -416,7 +416,7 @@ store::BegunSeries begin_zarr_series(const std::string& path, const std::string&
   if (is_shown) stores.push_back(own);
   if (!stores.empty() && head.encoding != encoding) {
     refuse_input(
-        "series {}: its steps are encoded with {}, and this one with {}: take the same, or give "
+        "series {}: its steps are encoded with {}, but this one with {}: use the same, or give "
         "the series another name",
         path, head.encoding, encoding);
   }

@@ -58,7 +58,7 @@ Hdf5Handle open_unlocked(const std::string& path) {
 Hdf5Handle open_dataset(const Hdf5Handle& file, const std::string& name, const std::string& path) {
   const bool there = H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0;
   if (!there) {
-    refuse_input("{} has no array {}: it is of another product; move it away", path, name);
+    refuse_input("{} has no array {}: it belongs to another product; move it away", path, name);
   }
   return {H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose, path};
 }
@@ -79,7 +79,7 @@ std::int64_t offset_of(const Hdf5Handle& file, const std::string& name,
       H5Tequal(type.id(), H5T_NATIVE_DOUBLE) > 0 && extents_of(dataset, path) == extents;
   const auto offset = H5Dget_offset(dataset.id());
   if (!fits || offset == HADDR_UNDEF) {
-    refuse_input("{} in {} has not the extents {} of this job's", name, path,
+    refuse_input("{} in {} does not have the extents {} of this job", name, path,
                  fmt::join(extents, " x "));
   }
   return static_cast<std::int64_t>(offset);

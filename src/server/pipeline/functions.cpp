@@ -38,11 +38,11 @@ const Function& find(const char* what, const std::map<std::string, Function>& fu
   for (const auto& entry : functions) names.push_back(entry.first);
   if (names.empty()) {
     refuse_input(
-        "no {} {}: the session was given none (servers that are processes have those of their "
+        "no {} {}: the program passed no functions (server processes have those of their "
         "server_program; stage python needs none)",
         what, name);
   }
-  refuse_input("no {} {}: did you mean {}? Known are {}", what, name, nearest_word(name, names),
+  refuse_input("no {} {}: did you mean {}? There are {}", what, name, nearest_word(name, names),
                fmt::join(names, ", "));
 }
 
@@ -55,7 +55,7 @@ void call_user(const std::string& name, const std::function<void()>& action) {
   } catch (const std::exception& error) {
     throw about("function " + name, Error(Errc::invalid_input, error.what()));
   } catch (...) {
-    refuse_input("function {}: it threw what is not a std::exception", name);
+    refuse_input("function {}: it threw an object that is not a std::exception", name);
   }
 }
 

@@ -208,7 +208,7 @@ void check(const Product& product) {
   if (path.empty()) refuse_input("product {} needs a path", product.name);
   if (!is_table(path)) find_format(product.format, path);
   if (is_table(path) && product.format != "auto") {
-    refuse_input("product {}: format {} and a path ending in .csv do not fit together",
+    refuse_input("product {}: format {} and a path ending in .csv contradict each other",
                  product.name, product.format);
   }
 }
@@ -298,8 +298,8 @@ class Pipeline::Line {
       }
       if (is_table(step.path) && !step.fields.empty()) {
         refuse_input(
-            "the table has place for scalars or for arrays, not for both: the last stage must be "
-            "the one whose result it shall hold");
+            "a table holds scalars or arrays, not both: the last stage must be the one whose "
+            "result is written");
       }
     } else if (is_table(path)) {
       table = field_lines(step, group);

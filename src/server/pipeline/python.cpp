@@ -157,8 +157,8 @@ class PythonStage : public Stage {
                                   : std::max(total, value);
     }
     if (same) return;
-    refuse_input("{} of {} gave other names on other servers", worker_settings_.function,
-                 worker_settings_.file);
+    refuse_input("{} of {} returned different names on different servers",
+                 worker_settings_.function, worker_settings_.file);
   }
 
   PythonWorker::Settings worker_settings_;

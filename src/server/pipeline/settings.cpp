@@ -117,8 +117,9 @@ std::vector<std::string> SettingsReader::words(const char* key, const std::strin
         allowed.empty() || std::find(allowed.begin(), allowed.end(), item) != allowed.end();
     if (item.empty() || !known) {
       refuse(key, value,
-             allowed.empty() ? "words between commas"
-                             : fmt::format("some of {}, between commas", fmt::join(allowed, ", ")));
+             allowed.empty()
+                 ? "words between commas"
+                 : fmt::format("one or more of {}, separated by commas", fmt::join(allowed, ", ")));
     }
   }
   return list;
@@ -170,7 +171,7 @@ void SettingsReader::finish() const {
     const auto hint = nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
     throw Error(Errc::invalid_input,
                 known_.empty()
-                    ? fmt::format("stage {} has no settings, and got {}={}", stage_, key, value)
+                    ? fmt::format("stage {} has no settings, but got {}={}", stage_, key, value)
                     : fmt::format("stage {} has no setting {}: it knows {}{}", stage_, key,
                                   fmt::join(known_, ", "), hint));
   }

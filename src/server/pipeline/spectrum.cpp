@@ -245,8 +245,8 @@ std::vector<double> shell_sums(const Field& field, const SpectrumBox& box, Group
   double missing = static_cast<double>(slab.box.num_items() - slab.given);
   group.sum({&missing, 1});
   if (missing != 0) {
-    refuse_input("stage spectrum needs the whole of {}, and {} of its items are in no box",
-                 field.name, missing);
+    refuse_input("stage spectrum needs all items of {}, but {} of them are in no box", field.name,
+                 missing);
   }
   const SlabTransform transform(box, group, threads);
   auto sums = transform.sum_shells(transform.run(as_doubles(slab, field.type)));
@@ -302,12 +302,13 @@ class SpectrumStage : public Stage {
   static void check(const Field& field, const Field& first) {
     if (is_complex(field.type) || field.num_dims() < 1 || field.num_dims() > 3) {
       refuse_input(
-          "stage spectrum takes real variables of 1 to 3 axes, and {} has {} axes of {} numbers",
+          "stage spectrum takes real variables of 1 to 3 axes, but {} has {} axes of {} numbers",
           field.name, field.num_dims(), is_complex(field.type) ? "complex" : "real");
     }
     if (field.dims != first.dims || field.extents != first.extents) {
-      refuse_input("stage spectrum: {} and {} have not the same axes; make a product for each",
-                   first.name, field.name);
+      refuse_input(
+          "stage spectrum: {} and {} do not have the same axes; use a separate product for each",
+          first.name, field.name);
     }
   }
 
@@ -328,7 +329,7 @@ class SpectrumStage : public Stage {
     check(field, field);
     const auto dims = static_cast<std::size_t>(field.num_dims());
     if (!lengths_.empty() && lengths_.size() != dims) {
-      refuse_input("stage spectrum: lengths has {} numbers, and {} has {} axes", lengths_.size(),
+      refuse_input("stage spectrum: lengths has {} numbers, but {} has {} axes", lengths_.size(),
                    field.name, dims);
     }
     // Axis 0 is divided among the servers: z of 3D and 2D fields, z too of 1D ones.

@@ -38,7 +38,7 @@ inline bool is_float(ItemType type) {
 /// Throws `Errc::invalid_input` if `field` holds complex numbers, which `stage` does not take.
 inline void require_real(const char* stage, const Field& field) {
   if (!is_complex(field.type)) return;
-  refuse_input("stage {} takes real numbers, and {} holds complex ones", stage, field.name);
+  refuse_input("stage {} takes real numbers, but {} holds complex ones", stage, field.name);
 }
 
 /// What a stage keeps from step to step of each box that this server has of a variable, by the

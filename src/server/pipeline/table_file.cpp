@@ -76,7 +76,7 @@ void TableFile::look(const std::string& path, const std::string& header) {
   const auto text = whole_lines(path);
   if (!text || text->empty()) return;
   if (!text->starts_with(header)) {
-    refuse_input("table {} has the columns {}, and now they would be {}: move it away", path,
+    refuse_input("table {} has the columns {}, but now they would be {}: move the table away", path,
                  text->substr(0, text->find('\n')), header.substr(0, header.size() - 1));
   }
   for_each_line(*text, [&](std::string_view line) {

@@ -120,7 +120,7 @@ Decision make_team(Comm all, const OutputOptions& options, bool alone) {
   if (alone && !all_compute(agreed.servers)) {
     refuse_input(
         "output: servers = \"{}\": must be \"none\", \"hidden\", \"thread\", \"process\" or "
-        "\"auto\"; a Session splits off ranks that serve, and opens outputs",
+        "\"auto\"; for ranks that only serve, use a Session",
         agreed.servers);
   }
   auto machine = look(all, agreed);

@@ -21,15 +21,15 @@ void check(const OutputOptions& options) {
   }
   if (options.stall_budget > 0 && options.when_full == WhenFull::wait) {
     refuse_input(
-        "stall_budget = {} with when_full \"wait\": a write that waits for room keeps no budget; "
-        "choose \"drop\", \"thin\", \"lower\" or \"spill\"",
+        "stall_budget = {} with when_full \"wait\": a write that waits for memory cannot keep a "
+        "budget; choose \"drop\", \"thin\", \"lower\" or \"spill\"",
         options.stall_budget);
   }
   if (!(options.retry_s >= 0)) {
     refuse_input("retry_s = {}: must not be negative", options.retry_s);
   }
   if (!options.spill_folder.empty() && options.when_full != WhenFull::spill) {
-    refuse_input("spill_folder = \"{}\" is of use with when_full \"spill\" only",
+    refuse_input("spill_folder = \"{}\" applies only with when_full \"spill\"",
                  options.spill_folder);
   }
 }

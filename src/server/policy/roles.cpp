@@ -121,7 +121,7 @@ class Chooser {
         const auto& ranks = nodes_[at(node)];
         if (static_cast<int>(ranks.size()) <= request.count) {
           refuse_input(
-              "servers = \"{}\": node {} has {} ranks, and one at least must compute; give \"N\" "
+              "servers = \"{}\": node {} has {} ranks, and at least one must compute; give \"N\" "
               "for servers on some nodes only",
               options_.servers, node, ranks.size());
         }
@@ -139,7 +139,7 @@ class Chooser {
 
   void require_room(int count) const {
     if (count < num_ranks()) return;
-    refuse_input("servers = \"{}\": one of {} ranks at least must compute, so {}", options_.servers,
+    refuse_input("servers = \"{}\": at least one of {} ranks must compute, so {}", options_.servers,
                  num_ranks(),
                  num_ranks() > 1 ? fmt::format("at most {} can serve", num_ranks() - 1)
                                  : "none can serve; use \"thread\"");
@@ -155,7 +155,7 @@ class Chooser {
     require_room(request.count);
     if (num_nodes() == 1) {
       refuse_input(
-          "placement = \"own_nodes\" needs two nodes at least, and there is one; use \"spread\"");
+          "placement = \"own_nodes\" needs at least two nodes, but there is one; use \"spread\"");
     }
     std::vector<int> taken;
     std::string sizes;
@@ -179,7 +179,7 @@ class Chooser {
   Roles checked(Roles roles) const {
     if (options_.progress == "thread" && !machine_.threads_may_call_mpi) {
       refuse_input(
-          "progress = \"thread\" needs MPI_THREAD_MULTIPLE: ask for it with MPI_Init_thread, or "
+          "progress = \"thread\" needs MPI_THREAD_MULTIPLE: request it with MPI_Init_thread, or "
           "use \"calls\"");
     }
     if (options_.transport != "node" || num_nodes() == 1) return roles;
@@ -190,7 +190,7 @@ class Chooser {
       });
       if (servers > 0 && servers < static_cast<std::ptrdiff_t>(ranks.size())) continue;
       refuse_input(
-          "transport = \"node\" needs a server and a compute rank on every node, and node {} has "
+          "transport = \"node\" needs a server and a compute rank on every node, but node {} has "
           "{} of {} ranks serving; use servers = \"1 per node\"",
           node, servers, ranks.size());
     }
@@ -250,7 +250,8 @@ class Chooser {
   std::string disk() const {
     if (!disk_known()) return fmt::format("the disk of {} could not be measured", options_.folder);
     return fmt::format(
-        "the disk takes {:.2f} GB/s ({:.0f}% of it processor time), memory {:.1f} "
+        "the disk writes {:.2f} GB/s (with {:.0f} % of the time on a processor), memory copies "
+        "{:.1f} "
         "GB/s",
         machine_.disk_bytes_per_s / 1e9, 100 * machine_.disk_busy,
         machine_.memory_bytes_per_s / 1e9);

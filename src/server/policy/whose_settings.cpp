@@ -75,8 +75,8 @@ void refuse_settings_of_sessions(const std::string& name, const OutputOptions& o
                          .among("server_program", &O::server_program)
                          .name();
   if (given.empty()) return;
-  refuse_input("output {}: {} is a setting of its session: give it where that is made", name,
-               given);
+  refuse_input("output {}: {} is a setting of its session: give it where the session is created",
+               name, given);
 }
 
 }  // namespace tailrace::server

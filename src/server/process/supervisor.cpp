@@ -247,7 +247,7 @@ int Supervisor::run() {
                               block_.text[0] != 0 ? ": " : "", block_.text));
     }
     say(LogLevel::warning,
-        fmt::format("the output server process was {}; it is started again", describe(status)));
+        fmt::format("the output server process was {}; it is restarted", describe(status)));
     block_.num_restarts.fetch_add(1);
   }
 }

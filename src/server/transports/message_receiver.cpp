@@ -157,7 +157,7 @@ class MessageReceiver final : public CopyReceiver {
       if (!transfer.used || !transfer.silence.lasts(now, limit)) continue;
       const Offer& offer = transfer.packet.offer;
       throw Error(Errc::io,
-                  fmt::format("transport {}: no sign of life from client {} (rank {}) for "
+                  fmt::format("transport {}: no message from client {} (rank {}) for "
                               "{} s; it has sent {} of the {} bytes of a packet",
                               protocol_.name, offer.client, participants_.client_rank(offer.client),
                               limit, transfer.arrived, offer.bytes));

@@ -109,7 +109,7 @@ class MessageSender final : public CopySender {
     for (int server = 0; server < participants_.num_servers(); ++server) {
       send(&farewell_, sizeof(Head), server, head_tag, nullptr);
     }
-    wait_until(until_s, limit_s, "a server did not say goodbye", [this] {
+    wait_until(until_s, limit_s, "a server did not confirm the end of the transfer", [this] {
       return requests_.empty() &&
              std::ranges::all_of(links_, [](const ServerLink& link) { return link.gone; });
     });

@@ -87,7 +87,7 @@ class OneSidedSender final : public CopySender {
       return std::ranges::all_of(links_, [](const ServerLink& link) { return link.busy == 0; });
     });
     for (ServerLink& link : links_) store(link.table->front.left, 1);
-    wait_until(until_s, limit_s, "a server did not say goodbye", [this] {
+    wait_until(until_s, limit_s, "a server did not confirm the end of the transfer", [this] {
       return std::ranges::all_of(links_, [](const ServerLink& link) { return link.gone; });
     });
     look();  // the last notices

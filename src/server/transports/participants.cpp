@@ -102,7 +102,7 @@ std::string refuses_but_ranks(const Team& team) {
 
 void Participants::give_up(std::size_t server_number, std::ptrdiff_t num_packets) const {
   throw Error(Errc::io,
-              fmt::format("transport {}: no sign of life from server {} (rank {}) for {} s; {} "
+              fmt::format("transport {}: no message from server {} (rank {}) for {} s; {} "
                           "packets that were handed over to it have not arrived",
                           transport, server_number, rank_of_server[server_number],
                           settings.watchdog_s, num_packets));

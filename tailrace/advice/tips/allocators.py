@@ -16,7 +16,7 @@ KNOWN = {
 def propose(situation: Situation) -> list[Setting]:
     """Propose each that is installed."""
     if situation.loaded("lib(jemalloc|tcmalloc|mimalloc)"):
-        raise DoesNotApplyError("the program has its own")
+        raise DoesNotApplyError("the program contains its own allocator")
     found = []
     for name, pattern in KNOWN.items():
         paths = [p for file, p in situation.installed.items() if re.fullmatch(pattern, file)]

@@ -19,7 +19,7 @@ def propose(situation: Situation) -> list[Setting]:
     """Propose the rules of the tuner's record, written beside it."""
     ranks = len(situation.launch.ranks)
     if ranks == 1 or situation.family not in FAMILIES:
-        raise DoesNotApplyError("one rank, or neither Open MPI nor MPICH")
+        raise DoesNotApplyError("there is one rank, or the MPI is neither Open MPI nor MPICH")
     family = FAMILIES[situation.family]
     file = memory.default_file()
     try:

@@ -37,7 +37,7 @@ def propose(situation: Situation) -> list[Setting]:
         found.append(Setting("ROMIO", {"OMPI_MCA_io": "^ompio"}))
     if not found:
         raise DoesNotApplyError(
-            "its calls cannot be replaced: one rank, calls that are not collective and "
-            "blocking, or no Tailrace library for this MPI"
+            "its calls cannot be replaced: there is one rank, or the calls are not collective and "
+            "blocking, or there is no Tailrace library for this MPI"
         )
     return found

@@ -14,7 +14,7 @@ def propose(situation: Situation) -> list[Setting]:
     if situation.family != "Open MPI" or situation.launch.ranks[0].setting(name) is None:
         raise DoesNotApplyError("for Open MPI 4 only")
     if not several:
-        raise DoesNotApplyError("one rank on each node")
+        raise DoesNotApplyError("there is one rank on each node")
     if f"OMPI_MCA_{name}" in situation.environment:
         raise DoesNotApplyError(f"OMPI_MCA_{name} is set")
     return [Setting("two copies", {f"OMPI_MCA_{name}": "none"})]

@@ -101,7 +101,7 @@ class Command(Target):
             raise self.fail("", f"{name} = {template!r}: {error}") from error
         if unknown := ", ".join(f"{{{field}}}" for field in sorted(used - set(TEMPLATES[name]))):
             known = ", ".join(f"{{{field}}}" for field in TEMPLATES[name]) or "none"
-            raise self.fail("", f"{name} knows no {unknown}; it may contain: {known}")
+            raise self.fail("", f"{name} contains an unknown name {unknown}; it may contain: {known}")
         missing = NEEDED.get(name, set()) - used
         if not words or missing or (name in ("stage", "staged") and not used):
             needed = missing or set(TEMPLATES[name])
@@ -126,7 +126,7 @@ class Command(Target):
             self._run(key, "put", file=str(source.absolute()), key=written)
             size = source.stat().st_size
             if (stored := self._size(key, written)) != size:
-                raise self.fail(key, f"{stored} of {size} bytes are stored, though put succeeded")
+                raise self.fail(key, f"{stored} of {size} bytes are stored, although put succeeded")
             if written != name:
                 self._run(key, "rename", key=name, **{"from": written})
         except BaseException:

@@ -314,7 +314,7 @@ class S3(Target):
         code = _code(error)
         where = self.endpoint or "the service"
         if code in REFUSED:
-            reason = f"{where} refuses the credentials or the access: {said}"
+            reason = f"{where} refused the credentials or denied access: {said}"
         elif code == "InvalidObjectState":
             reason = f"is in an archive class and not restored (stage it first): {said}"
         elif code in ("412", "PreconditionFailed"):

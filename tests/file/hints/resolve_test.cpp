@@ -160,7 +160,7 @@ TEST_F(Resolve, MpiIoGetsWhatItKnowsAndWhatNobodyKnows) {
 TEST_F(Resolve, StripesThatCannotBeSetAreNotedAsSuch) {
   const Settings settings = resolve(comm_, "/dev/shm/a", {{"striping_factor", "4"}});
   EXPECT_EQ(source_of(settings, "striping_factor"),
-            "program (in vain: tmpfs has no stripes to set)");
+            "program (no effect: tmpfs has no stripes to set)");
   EXPECT_TRUE(settings.warnings.empty());
 }
 

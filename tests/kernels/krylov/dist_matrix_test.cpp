@@ -184,9 +184,9 @@ TEST(DistMatrix, RefusesBadInputOnAllRanksTogether) {
   expect_refused([&] { matrix.set_values(bad.values); }, "values; the structure has");
   const CoupledPart numbers{Vector(good.columns.size()), Vector(good.items.size() * 2)};
   const CoupledPart fewer{Vector(good.columns.size()), Vector(1)};
-  expect_refused([&] { matrix.set_values(numbers); }, "made from plain blocks");
+  expect_refused([&] { matrix.set_values(numbers); }, "created from plain blocks");
   DistMatrix coupled(comm, layout, 2, good.row_starts, good.columns, numbers);
-  expect_refused([&] { coupled.set_values(good.values); }, "made from coupled values");
+  expect_refused([&] { coupled.set_values(good.values); }, "created from coupled values");
   expect_refused([&] { coupled.set_values(wrong_here ? fewer : numbers); }, "1 items of blocks");
   expect_refused([&] { DistMatrix(comm, layout, 17, good.row_starts, good.columns, numbers); },
                  "at most 16 x 16");

@@ -130,9 +130,9 @@ def check_promises(folder: Path, bin_dir: str, program: str) -> None:
         line = line_of(done.stderr)
         hidden = re.search(r"(\d+) writes hidden behind the computation \(([\d.]+) MB", line)
         assert hidden and int(hidden[1]) > 30 and float(hidden[2]) > 2, said
-        flushes = re.search(r"at (\d+) reads of what was not written yet", line)
+        flushes = re.search(r"at (\d+) reads of data not yet written", line)
         assert flushes and int(flushes[1]) > 0, said
-        assert ("closed before they were whole" in line) == (close == "later"), said
+        assert ("closed before they were complete" in line) == (close == "later"), said
         assert "reads of hidden files" in line and "atomic mode" in line, said
         assert " written at once (" in line, said  # the piece that exceeds the memory
 
@@ -200,7 +200,7 @@ def check_hdf5(folder: Path, bin_dir: str, program: str) -> None:
         line = line_of(done.stderr)
         found = re.search(r"(\d+) writes hidden behind the computation", line)
         assert found and int(found[1]) > 20, said
-        assert ("closed before they were whole" in line) == (close == "later"), said
+        assert ("closed before they were complete" in line) == (close == "later"), said
 
 
 def check_killed_hdf5(folder: Path, bin_dir: str, program: str) -> None:

@@ -181,7 +181,7 @@ def check_io(folder: Path, bin_dir: str, program: str) -> None:
         assert seen == 5 if fortran else seen > (10 if way == "hidden" else 100), said
         assert ("taken" in line) == (way != "mpi"), said
         assert ("hidden behind" in line) == (way == "hidden"), said
-        failed = done.stderr.count("the file is not whole")
+        failed = done.stderr.count("the file is incomplete")
         assert failed == (ranks if way == "hidden" and not fortran else 0), said
         assert way != "ours" or fortran or int(line.split(" left to MPI")[0].split()[-1]) < 30, said
 

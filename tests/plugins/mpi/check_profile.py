@@ -123,7 +123,7 @@ def check_clocks(folder: Path, bin_dir: str, program: str) -> None:
     ends = sorted(path.name for path in folder.glob("records/*.clock"))
     if ends != ["rank-000001.clock", "rank-000002.clock"]:
         sys.exit(f"clocks were not compared at the end: {ends}")
-    if not any("put on one clock" in note for note in found["notes"]):
+    if not any("converted to one clock" in note for note in found["notes"]):
         sys.exit(f"notes: {found['notes']}")
 
 
@@ -444,7 +444,7 @@ def check_refusals(folder: Path, bin_dir: str, program: str) -> None:
     for command, words in (
         ([str(folder / "nothing")], "was not found"),
         ([str(folder)], "is a folder"),
-        ([str(text)], "may not be executed"),
+        ([str(text)], "is not executable"),
     ):
         done, found = profile(2, folder, bin_dir, command)
         require(done.returncode == 2 and found is None, "refused", done)

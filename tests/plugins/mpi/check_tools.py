@@ -136,7 +136,7 @@ def check_order(folder: Path, bin_dir: str, program: str) -> None:
         command = ["exec", "--with", "waiting", "-n", str(number), "--", program]
         done = tailrace(command, folder, bin_dir, TAILRACE_WAIT="nap", TAILRACE_REPORT="1")
         require(done.returncode == 0 and "ORDER 17\n" in done.stdout, "order", done)
-        require("wait: naps;" in done.stderr, "naps", done)
+        require("wait: sleeps;" in done.stderr, "naps", done)
 
 
 def check_dlopened(folder: Path, bin_dir: str, program: str) -> None:
@@ -166,7 +166,7 @@ def check_dlopened(folder: Path, bin_dir: str, program: str) -> None:
         done = tailrace(
             ["exec", "--with", "waiting", *words], folder, bin_dir, **more, TAILRACE_WAIT="nap"
         )
-        require("naps; rank 0: 7 calls napping" in done.stderr, f"waiting, {how}", done)
+        require("sleeps; rank 0: 7 calls slept" in done.stderr, f"waiting, {how}", done)
         done = tailrace(["exec", "--with", "io", *words], folder, bin_dir, **more)
         require("tailrace io: rank 0:" in done.stderr, f"io, {how}", done)
 

@@ -296,7 +296,7 @@ TEST(Functions, UnknownOnesAreNamed) {
   expect_holds(message_of([&] { make_stage("tasks name=onec count=3", functions); }),
                {"no task function onec", "did you mean once?"});
   expect_holds(message_of([&] { make_stage("call name=once", functions); }),
-               {"no stage function once", "the session was given none"});
+               {"no stage function once", "the program passed no functions"});
 }
 
 TEST(Functions, NeedANameAndAFunction) {

@@ -69,7 +69,7 @@ TEST_F(TableFileTest, OtherColumnsAreRefused) {
   std::ofstream(path_) << "step,b\n1,x\n";
   TableFile table;
   expect_holds(message_of([&] { put(table, 2, "y"); }),
-               {path_.c_str(), "step,b", "step,a", "move it away"});
+               {path_.c_str(), "step,b", "step,a", "move the table away"});
   EXPECT_EQ(text(), "step,b\n1,x\n");
 }
 

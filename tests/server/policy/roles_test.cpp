@@ -163,7 +163,7 @@ TEST(RolesTest, NodesOfTheirOwn) {
   options.servers = "20";
   expect_refused(options, found, "the last nodes hold 4, 8, 16 ranks");
   options.servers = "1";
-  expect_refused(options, machine({4}, 4), "needs two nodes at least");
+  expect_refused(options, machine({4}, 4), "needs at least two nodes");
   options.servers = "4";
   options.transport = "node";
   expect_refused(options, found, "transport = \"node\" needs a server and a compute rank on every");
@@ -196,7 +196,9 @@ TEST(RolesTest, AutoOnALaptop) {
   const auto full = decide("auto", machine({4}, 2));
   EXPECT_EQ(full.kind, Kind::thread);
   EXPECT_TRUE(says(full, "no rank to spare: node 0 has 2 cores for 4 ranks")) << full.reason;
-  EXPECT_TRUE(says(full, "0.20 GB/s (10% of it processor time), memory 8.0 GB/s")) << full.reason;
+  EXPECT_TRUE(
+      says(full, "0.20 GB/s (with 10 % of the time on a processor), memory copies 8.0 GB/s"))
+      << full.reason;
   // A core is idle.
   const auto idle = decide("auto", machine({1}, 2));
   EXPECT_EQ(idle.kind, Kind::thread);
