@@ -39,7 +39,7 @@ class Box:
 
 class Layout:
     """
-    Which boxes of a global index space each rank holds. Plain data, no MPI.
+    The boxes of a global index space that each rank holds. Plain data, no MPI.
 
     >>> import tailrace
     >>> layout = tailrace.slabs((7, 4), axis=0, num_ranks=3)
@@ -51,7 +51,7 @@ class Layout:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the global index space."""
+        """Extents of the global index space."""
 
     @property
     def num_dims(self) -> int: ...
@@ -64,7 +64,7 @@ class Layout:
 
     def box(self, rank: int) -> Box:
         """
-        The one box of `rank` (of no items if it has none); an error if it has several.
+        The only box of `rank`; an empty box if it has none, an error if it has several.
         """
 
     def shape(self, rank: int) -> tuple[int, ...]:
@@ -79,9 +79,9 @@ class Layout:
 
 def blocks(extents: Sequence[int], grid: Sequence[int], order: Sequence[int] = ()) -> Layout:
     """
-    Blocks on a grid of ranks: grid[d] parts along axis d. `order` lists the entries of `grid` as
-    ranks are numbered along them, the slowest first: (0, 1, 2), which is the default, is
-    row-major as in MPI_Cart_create.
+    Blocks on a grid of ranks: grid[d] parts along axis d. `order` is the order in which ranks
+    are numbered along the axes of the grid, the slowest axis first. The default (0, 1, 2) is
+    row-major, as in MPI_Cart_create.
     """
 
 def pencils(extents: Sequence[int], axis: int, grid: Sequence[int], order: Sequence[int] = ()) -> Layout:
@@ -92,10 +92,10 @@ def pencils(extents: Sequence[int], axis: int, grid: Sequence[int], order: Seque
 
 def cart_blocks(comm: mpi4py.MPI.Cartcomm, extents: Sequence[int], axes: Sequence[int] = ()) -> Layout:
     """
-    Blocks on the grid of ranks of `comm`, which MPI_Cart_create (`Create_cart`) has made: each
+    Blocks on the grid of ranks of `comm`, a communicator of MPI_Cart_create (`Create_cart`): each
     rank holds the block at its coordinates. Dimension d of the grid divides axis axes[d] of the
-    array, or axis d without `axes`; axes that are not listed are whole on each rank. Collective
-    over `comm`.
+    array, or axis d without `axes`. Each rank holds the other axes completely. Collective over
+    `comm`.
     """
 
 def slabs(extents: Sequence[int], axis: int, num_ranks: int) -> Layout:
@@ -103,41 +103,42 @@ def slabs(extents: Sequence[int], axis: int, num_ranks: int) -> Layout:
 
 def from_boxes(extents: Sequence[int], boxes: Sequence[Sequence[Box]]) -> Layout:
     """
-    Any boxes: boxes[rank] lists those of each rank. They may overlap in what is read, or moved
-    to; what is written, or moved from, must have one rank. Gaps: files have `_FillValue` or 0.
+    Any boxes: boxes[rank] lists the boxes of each rank. They may overlap if they are read, or are
+    the destination of an exchange, but not if they are written or are its source. Files contain
+    `_FillValue` or 0 in gaps.
     """
 
 def own_box(comm: mpi4py.MPI.Intracomm, extents: Sequence[int], start: Sequence[int], count: Sequence[int]) -> Layout:
     """
-    A program's own decomposition: each rank gives the part that it holds, by the index of its
-    first item and its number of items along each axis. A count of 0: it holds nothing. Gaps and
-    overlaps are as for `from_boxes`. A halo is not counted: give the array without it, such as
-    u[1:-1, 1:-1]. Collective over `comm`.
+    The program's own decomposition: each rank passes the part that it holds, by the index of its
+    first item and the number of items along each axis. A rank with a count of 0 holds nothing.
+    Gaps and overlaps are as for `from_boxes`. The part does not include a halo: pass arrays
+    without it, such as u[1:-1, 1:-1]. Collective over `comm`.
     """
 
 def own_boxes(comm: mpi4py.MPI.Intracomm, extents: Sequence[int], boxes: Sequence[Box]) -> Layout:
     """
-    The same where each rank holds several boxes, or none. Collective over `comm`.
+    Like `own_box`, for ranks that hold several boxes, or none. Collective over `comm`.
     """
 
 def file_domains(extents: Sequence[int], item_bytes: int, writers: Sequence[int], num_ranks: int, stripe_bytes: int = 0, file_offset: int = 0) -> Layout:
     """
-    Contiguous runs of a row-major file, one for each of `writers`, that end at stripes.
+    Contiguous runs of a row-major file that end at stripe boundaries, one for each writer.
     """
 
 def cyclic_domains(extents: Sequence[int], item_bytes: int, writers: Sequence[int], num_ranks: int, stripe_bytes: int, file_offset: int = 0) -> Layout:
     """
-    The same with stripe s of the file for writer number s modulo the number of writers.
+    Stripes of a row-major file: writer s modulo the number of writers holds stripe s.
     """
 
 def triangle(n: int, num_ranks: int) -> Layout:
     """
-    The upper triangle (row <= column) of an n x n grid in square blocks, dealt such that
-    all ranks have about as many of its items. Blocks on the diagonal are whole.
+    The upper triangle (row <= column) of an n x n grid in square blocks, distributed so that all
+    ranks have about the same number of items. Blocks on the diagonal are complete squares.
     """
 
 class Memory:
-    """How a rank's boxes lie in its array."""
+    """The arrangement of a rank's boxes in its array."""
 
     @staticmethod
     def dense(boxes: Sequence[Box]) -> Memory:
@@ -146,22 +147,24 @@ class Memory:
     @staticmethod
     def ordered(box: Box, order: Sequence[int], halo: Sequence[int] | None = None) -> Memory:
         """
-        One box, its axes stored in `order` (slowest first), halo[d] more items on both sides.
+        One box with its axes stored in `order` (slowest first), and halo[d] items on both sides.
         """
 
     @staticmethod
     def of(view: object, box: Box) -> Memory:
         """
-        As `view` lies, an array of the box's shape: a part of a larger array (its halo left
-        out), or its axes permuted.
+        The arrangement of `view`, an array with the shape of the box: for example a section of a
+        larger array without its halo, or an array with permuted axes.
         """
 
     @property
     def num_items(self) -> int:
-        """Items of the whole array, halo included."""
+        """Number of items of the whole array, including the halo."""
 
 class Plan:
-    """Who sends what to whom, as one rank sees it. No MPI."""
+    """
+    The boxes that one rank sends to and receives from each other rank. No MPI.
+    """
 
     def __init__(self, source: Layout | None, destination: Layout | None, rank: int) -> None: ...
 
@@ -173,7 +176,7 @@ class Plan:
     def describe(self, item_bytes: int) -> str: ...
 
 class Trace:
-    """The spans of one rank, for a timeline of all."""
+    """The time spans of one rank, for a timeline of all ranks."""
 
     def __init__(self, capacity: int = 65536) -> None: ...
 
@@ -183,36 +186,39 @@ class Trace:
         """
 
     def total_s(self, activity: str) -> float:
-        """Seconds recorded for it."""
+        """Seconds recorded for this activity."""
 
     def write(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str]) -> None:
-        """One Chrome/Perfetto file of all ranks' spans. Collective, blocking."""
+        """
+        Writes the spans of all ranks to one Chrome/Perfetto file. Collective, blocking.
+        """
 
 def now_s() -> float:
-    """Seconds of the library's one clock (MPI_Wtime)."""
+    """Time in seconds on the clock of the library (MPI_Wtime)."""
 
 def move_methods() -> dict[str, str]:
-    """Methods of `Exchange`, with a summary each."""
+    """The methods of `Exchange`, each with a summary."""
 
 def reduction_methods() -> dict[str, str]:
-    """Methods of `Reduction`."""
+    """The methods of `Reduction`, each with a summary."""
 
 def fft_kernels() -> dict[str, str]:
-    """1D libraries of the transforms in this build."""
+    """The libraries for 1D transforms in this build."""
 
 def file_strategies() -> dict[str, str]:
-    """Who writes what."""
+    """The strategies for shared files, each with a summary."""
 
 def hint_table() -> dict[str, str]:
-    """Hints that `Output` and `Input` take."""
+    """The hints that `Output` and `Input` take."""
 
 def choose(comm: mpi4py.MPI.Intracomm, operation: str, key: str, candidates: Mapping[str, Callable[[], int | None]], *, fallback: str | None = None, mode: str | None = None, memory_bytes: int = 0) -> tuple[str, str]:
     """
-    The name of the function that is fastest here, and why: measured now, or remembered from an
-    earlier run; without measuring (TAILRACE_TUNE, or `mode`: "off", "remembered",
-    "first_use") the `fallback`, else the first. Functions may be collective, and are called again
-    and again. One that raises (on all ranks) is left out, and so is one that returns another int
-    than the first. `key`: what decides besides the machine. Collective, blocking.
+    The name of the fastest function on this machine, and the reason. It is measured now, or
+    remembered from an earlier run. Without measuring (TAILRACE_TUNE, or `mode`: "off",
+    "remembered", "first_use"), it is the `fallback`, otherwise the first function. Functions may
+    be collective, and are called repeatedly. A function that raises (on all ranks), or returns
+    another int than the first one, is excluded. `key` names the problem: everything besides the
+    machine on which the choice depends. Collective, blocking.
 
     >>> import numpy as np, tailrace
     >>> from mpi4py import MPI
@@ -227,20 +233,23 @@ def choose(comm: mpi4py.MPI.Intracomm, operation: str, key: str, candidates: Map
 
 def remembered(file: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
     """
-    What "auto" has measured here: the tuner's memory file, or another one. Local.
+    The stored results of the tuner, from its file or from another one. Local.
     """
 
 def this_machine() -> dict[str, Any]:
-    """What must be the same for a winner to be used again. Local."""
+    """
+    The properties of this machine that must match for a stored winner to be used. Local.
+    """
 
 class Exchange:
     """
-    Moves arrays from one layout to another, again and again.
+    Moves arrays from one layout to another, repeatedly.
 
-    `comm`: an mpi4py communicator. `dtype`: of the items. `method`: a name of `move_methods()`
-    or "auto". Arrays are NumPy arrays of this rank's box (`layout.shape(rank)`), or 1D ones
-    with all items of its boxes; never copied. `source_memory`, `destination_memory`
-    (`Memory.of(view, box)`): arrays with a halo or permuted axes. Collective, blocking.
+    `comm` is an mpi4py communicator, `dtype` the type of the items, `method` a name of
+    `move_methods()` or "auto". Arrays are NumPy arrays with the shape of this rank's box
+    (`layout.shape(rank)`), or 1D arrays with all items of its boxes. They are used in place.
+    For arrays with a halo or permuted axes, pass `source_memory` and `destination_memory`
+    (`Memory.of(view, box)`). Collective, blocking.
 
     >>> import numpy as np, tailrace
     >>> from mpi4py import MPI
@@ -259,25 +268,25 @@ class Exchange:
 
     def run(self, source: Any, destination: Any) -> None:
         """
-        Moves `source` to `destination`: arrays, or lists of one array a field.
+        Moves `source` to `destination`: arrays, or lists with one array per field.
         Collective, blocking.
         """
 
     def start(self, source: Any, destination: Any) -> None:
-        """Begins the same; leave the arrays alone until `finish`."""
+        """Begins the transfer; do not use the arrays until `finish` returns."""
 
     def progress(self) -> bool:
-        """Lets the transfer advance; True when `finish` would not wait. Local."""
+        """Advances the transfer; True if `finish` would not wait. Local."""
 
     def finish(self) -> None:
-        """Waits until the data is there. Collective, blocking."""
+        """Waits until the data has arrived. Collective, blocking."""
 
     @property
     def method(self) -> str: ...
 
     @property
     def why(self) -> str:
-        """Why "auto" took the method."""
+        """The reason why "auto" chose the method."""
 
     @property
     def num_ranks_together(self) -> int: ...
@@ -286,11 +295,11 @@ class Exchange:
     def buffer_bytes(self) -> int: ...
 
     def close(self) -> None:
-        """Ends a transfer under way, and frees buffers. Collective."""
+        """Completes a transfer in progress, and frees buffers. Collective."""
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -298,9 +307,10 @@ class Exchange:
 
 class Reduction:
     """
-    Sums ("sum"), smallest ("min") and largest ("max") values over the ranks, in place.
+    Sums ("sum"), minima ("min") and maxima ("max") over the ranks, in place.
 
-    `max_items`: of the longest vector. One operation at a time. Collective, blocking.
+    `max_items` is the length of the longest vector. Only one operation may be in progress.
+    Collective, blocking.
 
     >>> import numpy as np, tailrace
     >>> from mpi4py import MPI
@@ -322,19 +332,19 @@ class Reduction:
         """
 
     def start_allreduce(self, values: Any, op: str = 'sum') -> None:
-        """Begins the same; leave the array alone until `finish`."""
+        """Begins the reduction; do not use the array until `finish` returns."""
 
     def reduce(self, values: Any, op: str = 'sum', root: int = 0) -> None:
-        """The same for the array of rank `root` alone."""
+        """Like `allreduce`, but only rank `root` gets the result."""
 
     def start_reduce(self, values: Any, op: str = 'sum', root: int = 0) -> None:
-        """Begins the same; leave the array alone until `finish`."""
+        """Begins the reduction; do not use the array until `finish` returns."""
 
     def start_barrier(self) -> None:
         """Begins a barrier; `finish` returns when all ranks have begun it."""
 
     def barrier(self) -> None:
-        """Returns when all ranks have called it."""
+        """Returns after all ranks have called it."""
 
     def dots(self, pairs: Sequence[tuple[Any, Any]]) -> numpy.typing.NDArray[Any]:
         """
@@ -342,7 +352,7 @@ class Reduction:
         """
 
     def progress(self) -> bool:
-        """Lets the operation advance; True when `finish` would not wait. Local."""
+        """Advances the operation; True if `finish` would not wait. Local."""
 
     def finish(self) -> None:
         """Waits for the result. Collective, blocking."""
@@ -361,7 +371,7 @@ class Reduction:
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -369,10 +379,10 @@ class Reduction:
 
 class ArrayTransformDouble:
     """
-    A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` makes one.
+    A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` creates one.
 
-    Fields have shape `shape` on this rank, modes `spectral_shape`, in the same order of axes.
-    backward(forward(u)) is u / normalization where the scale is 1.
+    On this rank, fields have the shape `shape` and modes `spectral_shape`, with the same order of
+    axes. If the scale is 1, backward(forward(u)) is u / normalization.
 
     >>> import numpy as np, tailrace.fft
     >>> from mpi4py import MPI
@@ -389,31 +399,33 @@ class ArrayTransformDouble:
 
     def forward(self, field: Any, out: Any = None) -> Any:
         """
-        Field to modes. Returns `out`, or a new array; `out` may be the field if it has the
-        shape and type of the modes. Collective, blocking.
+        Transforms a field to modes. Returns `out`, or a new array. `out` may be the field if the
+        modes have the same shape and type. Collective, blocking.
         """
 
     def backward(self, modes: Any, out: Any = None) -> Any:
-        """Modes to field, not normalised. Collective, blocking."""
+        """
+        Transforms modes to a field, without normalisation. Collective, blocking.
+        """
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of a field on this rank."""
+        """Shape of a field on this rank."""
 
     @property
     def spectral_shape(self) -> tuple[int, ...]:
-        """Of the modes on this rank."""
+        """Shape of the modes on this rank."""
 
     @property
     def dtype(self) -> numpy.dtype[Any]:
-        """Of a field."""
+        """Type of the items of a field."""
 
     @property
     def spectral_dtype(self) -> numpy.dtype[Any]: ...
 
     @property
     def layout(self) -> Layout:
-        """Of the fields: what `Output.write` and `Exchange` take."""
+        """Layout of the fields, for `Output.write` and `Exchange`."""
 
     @property
     def box(self) -> Box: ...
@@ -444,7 +456,7 @@ class ArrayTransformDouble:
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -452,10 +464,10 @@ class ArrayTransformDouble:
 
 class ArrayTransformSingle:
     """
-    A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` makes one.
+    A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` creates one.
 
-    Fields have shape `shape` on this rank, modes `spectral_shape`, in the same order of axes.
-    backward(forward(u)) is u / normalization where the scale is 1.
+    On this rank, fields have the shape `shape` and modes `spectral_shape`, with the same order of
+    axes. If the scale is 1, backward(forward(u)) is u / normalization.
 
     >>> import numpy as np, tailrace.fft
     >>> from mpi4py import MPI
@@ -472,31 +484,33 @@ class ArrayTransformSingle:
 
     def forward(self, field: Any, out: Any = None) -> Any:
         """
-        Field to modes. Returns `out`, or a new array; `out` may be the field if it has the
-        shape and type of the modes. Collective, blocking.
+        Transforms a field to modes. Returns `out`, or a new array. `out` may be the field if the
+        modes have the same shape and type. Collective, blocking.
         """
 
     def backward(self, modes: Any, out: Any = None) -> Any:
-        """Modes to field, not normalised. Collective, blocking."""
+        """
+        Transforms modes to a field, without normalisation. Collective, blocking.
+        """
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of a field on this rank."""
+        """Shape of a field on this rank."""
 
     @property
     def spectral_shape(self) -> tuple[int, ...]:
-        """Of the modes on this rank."""
+        """Shape of the modes on this rank."""
 
     @property
     def dtype(self) -> numpy.dtype[Any]:
-        """Of a field."""
+        """Type of the items of a field."""
 
     @property
     def spectral_dtype(self) -> numpy.dtype[Any]: ...
 
     @property
     def layout(self) -> Layout:
-        """Of the fields: what `Output.write` and `Exchange` take."""
+        """Layout of the fields, for `Output.write` and `Exchange`."""
 
     @property
     def box(self) -> Box: ...
@@ -527,7 +541,7 @@ class ArrayTransformSingle:
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -535,13 +549,13 @@ class ArrayTransformSingle:
 
 def transform(field: Any, comm: mpi4py.MPI.Intracomm | None = None, out: Any = None, *, shape: Sequence[int] | None = None, axes: Sequence[int] | None = None, kinds: str | Sequence[str] | None = None, kept: Sequence[int] | None = None, swap_with: Sequence[int] | None = None, grid: Sequence[int] | None = None, scale: float = 1.0, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> Any:
     """
-    The transform of `field`, without an object: in `out`, or in a new array.
+    The transform of `field`, in `out` or in a new array; no object is needed.
 
-    On several ranks `field` is this rank's rows: `numpy.array_split(whole, comm.size)[comm.rank]`,
-    unless `grid` divides other axes. `shape` is that of the whole array (None: the sum of all
-    rows). The modes are divided as by `ArrayTransform`, whose other arguments these are.
-    `comm` (None: MPI.COMM_WORLD) keeps the plans of its last 8 problems until it is freed.
-    Collective, blocking.
+    On several ranks `field` holds this rank's rows, as in
+    `numpy.array_split(whole, comm.size)[comm.rank]`, unless `grid` divides other axes. `shape` is
+    the shape of the whole array (None: all rows together). The other arguments, and the
+    distribution of the modes, are those of `ArrayTransform`. `comm` (None: MPI.COMM_WORLD) keeps
+    the plans of its last 8 problems until it is freed. Collective, blocking.
 
     >>> import numpy as np, tailrace.fft
     >>> from mpi4py import MPI
@@ -557,19 +571,19 @@ def inverse(modes: Any, comm: mpi4py.MPI.Intracomm | None = None, out: Any = Non
     """
     The inverse of `transform`, with the same arguments: inverse(transform(u)) is u.
 
-    `shape` is that of the whole field; None, on one rank: that of `out`, or of the modes with an
-    even number of points along the axis that has half of them. `dtype` is that of the field;
-    None: that of `out`, or real. Collective, blocking.
+    `shape` is the shape of the whole field. None is possible on one rank: the shape is then that
+    of `out`, or that of the modes with an even number of points along the halved axis. `dtype` is
+    the type of the field; None: that of `out`, or real. Collective, blocking.
     """
 
 class TransformDouble:
     """
-    A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.
+    A parallel 3D Fourier transform; `tailrace.fft.Transform` creates one.
 
-    Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx],
-    with mode_order='kz_ky_kx' [kz][ky][kx], and shape `spectral_shape`. forward sums
-    u exp(-i k x), times `scale`, backward u exp(+i k x): backward(forward(u)) = nx ny nz u
-    where the scale is 1.
+    On this rank, fields have the index order (z, y, x) and the shape `shape`. Modes have the
+    order [ky][kz][kx], or [kz][ky][kx] with mode_order='kz_ky_kx', and the shape
+    `spectral_shape`. forward computes sums of u exp(-i k x), times `scale`, and backward sums of
+    u exp(+i k x). If the scale is 1, backward(forward(u)) = nx ny nz u.
 
     >>> import numpy as np, tailrace.fft
     >>> from mpi4py import MPI
@@ -585,45 +599,49 @@ class TransformDouble:
 
     def forward(self, fields: Any, out: Any = None) -> Any:
         """
-        Fields to modes: an array, or a list of up to max_fields. Returns `out`, or new
-        arrays. Collective, blocking.
+        Transforms fields to modes: an array, or a list of up to max_fields arrays. Returns `out`,
+        or new arrays. Collective, blocking.
         """
 
     def backward(self, modes: Any, out: Any = None) -> Any:
-        """Modes to fields. Collective, blocking."""
+        """Transforms modes to fields. Collective, blocking."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of a field on this rank: (z, y, x)."""
+        """Shape of a field on this rank: (z, y, x)."""
 
     @property
     def spectral_shape(self) -> tuple[int, int, int]:
-        """Of the modes on this rank: [ky][kz][kx], or as `mode_order` says."""
+        """
+        Shape of the modes on this rank: [ky][kz][kx], or according to `mode_order`.
+        """
 
     @property
     def dtype(self) -> numpy.dtype[Any]:
-        """Of a field."""
+        """Type of the items of a field."""
 
     @property
     def spectral_dtype(self) -> numpy.dtype[Any]: ...
 
     @property
     def layout(self) -> Layout:
-        """Of the fields: what `Output.write` and `Exchange` take."""
+        """Layout of the fields, for `Output.write` and `Exchange`."""
 
     @property
     def box(self) -> Box: ...
 
     @property
     def spectral_layout(self) -> Layout:
-        """Of the kept modes in their global order (kz, ky, kx)."""
+        """Layout of the kept modes in their global order (kz, ky, kx)."""
 
     @property
     def spectral_memory(self) -> Memory: ...
 
     @property
     def wave_numbers(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
-        """(ky, kz, kx) of this rank's modes: signed integers."""
+        """
+        The wave numbers (ky, kz, kx) of this rank's modes, as signed integers.
+        """
 
     @property
     def kernel(self) -> str: ...
@@ -645,7 +663,7 @@ class TransformDouble:
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -653,12 +671,12 @@ class TransformDouble:
 
 class TransformSingle:
     """
-    A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.
+    A parallel 3D Fourier transform; `tailrace.fft.Transform` creates one.
 
-    Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx],
-    with mode_order='kz_ky_kx' [kz][ky][kx], and shape `spectral_shape`. forward sums
-    u exp(-i k x), times `scale`, backward u exp(+i k x): backward(forward(u)) = nx ny nz u
-    where the scale is 1.
+    On this rank, fields have the index order (z, y, x) and the shape `shape`. Modes have the
+    order [ky][kz][kx], or [kz][ky][kx] with mode_order='kz_ky_kx', and the shape
+    `spectral_shape`. forward computes sums of u exp(-i k x), times `scale`, and backward sums of
+    u exp(+i k x). If the scale is 1, backward(forward(u)) = nx ny nz u.
 
     >>> import numpy as np, tailrace.fft
     >>> from mpi4py import MPI
@@ -674,45 +692,49 @@ class TransformSingle:
 
     def forward(self, fields: Any, out: Any = None) -> Any:
         """
-        Fields to modes: an array, or a list of up to max_fields. Returns `out`, or new
-        arrays. Collective, blocking.
+        Transforms fields to modes: an array, or a list of up to max_fields arrays. Returns `out`,
+        or new arrays. Collective, blocking.
         """
 
     def backward(self, modes: Any, out: Any = None) -> Any:
-        """Modes to fields. Collective, blocking."""
+        """Transforms modes to fields. Collective, blocking."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of a field on this rank: (z, y, x)."""
+        """Shape of a field on this rank: (z, y, x)."""
 
     @property
     def spectral_shape(self) -> tuple[int, int, int]:
-        """Of the modes on this rank: [ky][kz][kx], or as `mode_order` says."""
+        """
+        Shape of the modes on this rank: [ky][kz][kx], or according to `mode_order`.
+        """
 
     @property
     def dtype(self) -> numpy.dtype[Any]:
-        """Of a field."""
+        """Type of the items of a field."""
 
     @property
     def spectral_dtype(self) -> numpy.dtype[Any]: ...
 
     @property
     def layout(self) -> Layout:
-        """Of the fields: what `Output.write` and `Exchange` take."""
+        """Layout of the fields, for `Output.write` and `Exchange`."""
 
     @property
     def box(self) -> Box: ...
 
     @property
     def spectral_layout(self) -> Layout:
-        """Of the kept modes in their global order (kz, ky, kx)."""
+        """Layout of the kept modes in their global order (kz, ky, kx)."""
 
     @property
     def spectral_memory(self) -> Memory: ...
 
     @property
     def wave_numbers(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
-        """(ky, kz, kx) of this rank's modes: signed integers."""
+        """
+        The wave numbers (ky, kz, kx) of this rank's modes, as signed integers.
+        """
 
     @property
     def kernel(self) -> str: ...
@@ -734,7 +756,7 @@ class TransformSingle:
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -742,8 +764,8 @@ class TransformSingle:
 
 class Variable:
     """
-    An array of a file with what is its own: layout, names of its axes,
-    attributes, how it is compressed (as `Output` has it; "none": not).
+    An array of a file, with its layout, names of axes, attributes and compression (as for
+    `Output`; "none": not compressed).
     """
 
     def __init__(self, array: Any, layout: Layout | None = None, dims: Sequence[str] | None = None, attributes: Mapping[str, Any] | None = None, compress: str = '') -> None: ...
@@ -763,9 +785,10 @@ class Output:
     number or auto).
     Collective, blocking.
 
-    `functions`: what the stage "call name=NAME" of products calls: function(step, parts) changes
-    part.data[...], a NumPy array, and returns nothing. `tasks`: what "tasks name=NAME count=N"
-    calls: function(step, task). An exception is a failure of the product.
+    `functions` are called by the stage "call name=NAME" of products: function(step, parts)
+    changes part.data[...], a NumPy array, and returns nothing. `tasks` are called by the stage
+    "tasks name=NAME count=N": function(step, task) returns a number. If a function raises an
+    exception, the product fails.
 
     >>> import numpy as np, tailrace
     >>> from mpi4py import MPI
@@ -796,8 +819,8 @@ class Output:
 
     def progress(self) -> None:
         """
-        Gives finished files their names and moves data on. Cheap, never waits; call it once
-        a step.
+        Gives completed files their names, and advances transfers. It costs little and never
+        waits; call it once per step.
         """
 
     def finish(self) -> None:
@@ -810,21 +833,21 @@ class Output:
         """Counts, bytes and seconds so far, on this rank."""
 
     def describe(self) -> str:
-        """Who writes, and why."""
+        """Which ranks, threads or processes write, and why."""
 
     def describe_statistics(self) -> str:
-        """What output has cost the simulation, in words."""
+        """The cost of output to the simulation, as a text."""
 
     @property
     def last_complete(self) -> str:
         """Path of the last file known to be complete, or ""."""
 
     def close(self) -> None:
-        """`finish`, and the end of those who write. Collective."""
+        """Finishes all files, and ends the writers. Collective."""
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -849,11 +872,11 @@ class Session:
 
     @property
     def computes(self) -> bool:
-        """Whether this rank computes; else it calls `serve`."""
+        """Whether this rank computes; a rank that does not must call `serve`."""
 
     @property
     def compute(self) -> mpi4py.MPI.Intracomm:
-        """The communicator of the ranks that compute; valid until `close`."""
+        """The communicator of the compute ranks; valid until `close`."""
 
     def serve(self) -> int:
         """
@@ -870,9 +893,9 @@ class Session:
 
     def open(self, name: str, *, strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = -1.0, spill_folder: str | os.PathLike[str] = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str | os.PathLike[str] = '', format: str = 'auto', compress: str = '', variables: bool = True, products: Sequence[tailrace.product.Product] = (), series: str | os.PathLike[str] = '', trace: Trace | None = None) -> Output:
         """
-        Opens an output, whose `name` is in messages; the same calls in the same order on all
-        compute ranks. Takes the settings of `Output` but those that say who writes. Collective,
-        blocking.
+        Opens an output; messages contain its `name`. All compute ranks make the same calls in the
+        same order. Takes the settings of `Output`, except those that determine who writes.
+        Collective, blocking.
         """
 
     def close(self) -> None:
@@ -880,7 +903,7 @@ class Session:
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -888,7 +911,7 @@ class Session:
 
 class Input:
     """
-    Reads arrays of an HDF5 or netCDF-4 file, any layout on any number of
+    Reads arrays of an HDF5 or netCDF-4 file into any layout, on any number of
     ranks. Collective, blocking.
     """
 
@@ -896,7 +919,7 @@ class Input:
 
     def read(self, name: str, layout: Layout, out: Any = None, dtype: numpy.typing.DTypeLike | None = None) -> numpy.typing.NDArray[Any]:
         """
-        This rank's part of variable `name`, into `out`, which may lie on a GPU, or a new
+        Reads this rank's part of variable `name` into `out`, which may be on a GPU, or into a new
         array. Collective, blocking.
         """
 
@@ -905,7 +928,7 @@ class Input:
 
     @property
     def names(self) -> list[str]:
-        """Of all variables but coordinates."""
+        """Names of all variables except coordinates."""
 
     def extents(self, name: str) -> tuple[int, ...]: ...
 
@@ -913,9 +936,9 @@ class Input:
 
     def attribute(self, name: str) -> Any:
         """
-        An attribute of the file, in its own type: int, float, complex, bool, str, a list, or a
-        scalar or array of NumPy. KeyError if the file has none of that name; InvalidInput, which
-        says why, if it cannot be read.
+        An attribute of the file, in its type: int, float, complex, bool, str, a list, or a scalar
+        or array of NumPy. Raises KeyError if the file has no attribute of that name, and
+        InvalidInput with the reason if it cannot be read.
         """
 
     def coordinate(self, name: str) -> list[float]: ...
@@ -925,7 +948,7 @@ class Input:
 
     def total_statistics(self) -> dict[str, float]:
         """
-        Sums over the ranks; times are those of the slowest. Collective, blocking.
+        Sums over the ranks; times are those of the slowest rank. Collective, blocking.
         """
 
     def close(self) -> None:
@@ -933,7 +956,7 @@ class Input:
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -950,31 +973,31 @@ class File:
 
     def write(self, array: Any, extents: Sequence[int], box: Box | None, offset: int = 0) -> None:
         """
-        Writes this rank's `box` of a row-major array of `extents`, whose first item is at
-        byte `offset`; None: nothing. Collective, blocking.
+        Writes this rank's `box` of a row-major array of `extents` that begins at byte `offset`;
+        a rank with None writes nothing. Collective, blocking.
         """
 
     def read(self, array: Any, extents: Sequence[int], box: Box | None, offset: int = 0) -> None:
-        """Reads it into `array`. Collective, blocking."""
+        """Reads this rank's `box` into `array`. Collective, blocking."""
 
     @property
     def statistics(self) -> dict[str, float]: ...
 
     def total_statistics(self) -> dict[str, float]:
         """
-        Sums over the ranks; times are those of the slowest. Collective, blocking.
+        Sums over the ranks; times are those of the slowest rank. Collective, blocking.
         """
 
     @property
     def settings(self) -> dict[str, tuple[str, str]]:
-        """Hints in effect, and who said so."""
+        """The hints in effect, and where each value comes from."""
 
     def close(self) -> None:
         """Flushes and closes. Collective."""
 
     @property
     def closed(self) -> bool:
-        """After `close`."""
+        """Whether `close` has been called."""
 
     def __enter__(self) -> Self: ...
 
@@ -982,23 +1005,23 @@ class File:
 
 class SparseMatrix:
     """
-    A sparse matrix stored as it multiplies fastest; `tailrace.sparse` wraps it for SciPy. Local.
+    A sparse matrix in its fastest storage format; `tailrace.sparse` wraps it for SciPy. Local.
     """
 
     def __init__(self, columns: int, indptr: Any, indices: Any, data: Any, *, format: str = 'auto', expected_multiplies: float = 1000.0, bit_for_bit: bool = False, plain_values: bool = False, threads: int = 1) -> None: ...
 
     def multiply(self, x: Any, y: Any) -> None:
         """
-        y = A x: vectors of float64, or several side by side in column-major order. Local.
+        Computes y = A x for a vector of float64, or for several in column-major order. Local.
         """
 
     def multiply_transposed(self, x: Any, y: Any) -> None:
-        """y = A^T x from the same storage: vectors as for `multiply`. Local."""
+        """
+        Computes y = A^T x from the same storage; vectors as for `multiply`. Local.
+        """
 
     def to_csr(self) -> tuple[Any, Any, Any]:
-        """
-        The matrix as it was given: new arrays indptr, indices (int64) and data.
-        """
+        """The original matrix, as new arrays indptr, indices (int64) and data."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -1008,11 +1031,11 @@ class SparseMatrix:
 
     @property
     def storage(self) -> str:
-        """Format, columns and values in words."""
+        """Storage format and types of columns and values, as a text."""
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the storage."""
+        """Size of the storage in bytes."""
 
 class IncompleteLu:
     """
@@ -1029,12 +1052,12 @@ class IncompleteLu:
 
     @property
     def shift(self) -> float:
-        """What ICC(0) added to the diagonal, relative to it."""
+        """Shift that ICC(0) added to the diagonal, relative to the diagonal."""
 
     @property
     def storage(self) -> str:
-        """Schedule and values in words."""
+        """Schedule and type of the values, as a text."""
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that a solve reads."""
+        """Number of bytes that a solve reads."""

@@ -394,13 +394,16 @@ class OneTransform {
 };
 
 constexpr const char* transform_doc =
-    "The transform of `field`, without an object: in `out`, or in a new array.\n\n"
-    "On several ranks `field` is this rank's rows: `numpy.array_split(whole, "
-    "comm.size)[comm.rank]`,\n"
-    "unless `grid` divides other axes. `shape` is that of the whole array (None: the sum of all\n"
-    "rows). The modes are divided as by `ArrayTransform`, whose other arguments these are.\n"
-    "`comm` (None: MPI.COMM_WORLD) keeps the plans of its last 8 problems until it is freed.\n"
-    "Collective, blocking.\n\n"
+    "The transform of `field`, in `out` or in a new array; no object is needed.\n"
+    "\n"
+    "On several ranks `field` holds this rank's rows, as in\n"
+    "`numpy.array_split(whole, comm.size)[comm.rank]`, unless `grid` divides other axes. `shape` "
+    "is\n"
+    "the shape of the whole array (None: all rows together). The other arguments, and the\n"
+    "distribution of the modes, are those of `ArrayTransform`. `comm` (None: MPI.COMM_WORLD) "
+    "keeps\n"
+    "the plans of its last 8 problems until it is freed. Collective, blocking.\n"
+    "\n"
     ">>> import numpy as np, tailrace.fft\n"
     ">>> from mpi4py import MPI\n"
     ">>> u = np.random.default_rng(1).random((8, 9, 8))\n"
@@ -410,11 +413,13 @@ constexpr const char* transform_doc =
     ">>> bool(np.allclose(tailrace.fft.inverse(u_hat, MPI.COMM_SELF), u))\n"
     "True";
 constexpr const char* inverse_doc =
-    "The inverse of `transform`, with the same arguments: inverse(transform(u)) is u.\n\n"
-    "`shape` is that of the whole field; None, on one rank: that of `out`, or of the modes with "
-    "an\n"
-    "even number of points along the axis that has half of them. `dtype` is that of the field;\n"
-    "None: that of `out`, or real. Collective, blocking.";
+    "The inverse of `transform`, with the same arguments: inverse(transform(u)) is u.\n"
+    "\n"
+    "`shape` is the shape of the whole field. None is possible on one rank: the shape is then "
+    "that\n"
+    "of `out`, or that of the modes with an even number of points along the halved axis. `dtype` "
+    "is\n"
+    "the type of the field; None: that of `out`, or real. Collective, blocking.";
 
 void bind_transform_calls(nb::module_& module) {
   module.def(
@@ -473,9 +478,12 @@ void bind_transform_calls(nb::module_& module) {
 }
 
 constexpr const char* array_transform_doc =
-    "A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` makes one.\n\n"
-    "Fields have shape `shape` on this rank, modes `spectral_shape`, in the same order of axes.\n"
-    "backward(forward(u)) is u / normalization where the scale is 1.\n\n"
+    "A parallel transform of some axes of an array; `tailrace.fft.ArrayTransform` creates one.\n"
+    "\n"
+    "On this rank, fields have the shape `shape` and modes `spectral_shape`, with the same order "
+    "of\n"
+    "axes. If the scale is 1, backward(forward(u)) is u / normalization.\n"
+    "\n"
     ">>> import numpy as np, tailrace.fft\n"
     ">>> from mpi4py import MPI\n"
     ">>> channel = tailrace.fft.ArrayTransform(\n"
@@ -516,33 +524,35 @@ void bind_array_transform(nb::module_& module, const char* class_name) {
                   "'auto', method: str = 'auto', threads: int = 1) -> None"))
       .def("forward", &Class::forward, nb::arg("field").none(), nb::arg("out").none() = nb::none(),
            nb::sig("def forward(self, field: typing.Any, out: typing.Any = None) -> typing.Any"),
-           "Field to modes. Returns `out`, or a new array; `out` may be the field if it has the\n"
-           "shape and type of the modes. Collective, blocking.")
+           "Transforms a field to modes. Returns `out`, or a new array. `out` may be the field if "
+           "the\n"
+           "modes have the same shape and type. Collective, blocking.")
       .def("backward", &Class::backward, nb::arg("modes").none(),
            nb::arg("out").none() = nb::none(),
            nb::sig("def backward(self, modes: typing.Any, out: typing.Any = None) -> typing.Any"),
-           "Modes to field, not normalised. Collective, blocking.")
+           "Transforms modes to a field, without normalisation. Collective, blocking.")
       .def_prop_ro(
           "shape",
           [](const Class& self) {
             return tuple_of(self.physical().data(), std::ssize(self.physical()));
           },
-          nb::sig("def shape(self) -> tuple[int, ...]"), "Of a field on this rank.")
+          nb::sig("def shape(self) -> tuple[int, ...]"), "Shape of a field on this rank.")
       .def_prop_ro(
           "spectral_shape",
           [](const Class& self) {
             return tuple_of(self.spectral().data(), std::ssize(self.spectral()));
           },
-          nb::sig("def spectral_shape(self) -> tuple[int, ...]"), "Of the modes on this rank.")
+          nb::sig("def spectral_shape(self) -> tuple[int, ...]"),
+          "Shape of the modes on this rank.")
       .def_prop_ro(
           "dtype", [](const Class& self) { return dtype_of(self.physical_type()); },
-          nb::sig("def dtype(self) -> numpy.dtype[typing.Any]"), "Of a field.")
+          nb::sig("def dtype(self) -> numpy.dtype[typing.Any]"), "Type of the items of a field.")
       .def_prop_ro(
           "spectral_dtype", [](const Class& self) { return dtype_of(self.spectral_type()); },
           nb::sig("def spectral_dtype(self) -> numpy.dtype[typing.Any]"))
       .def_prop_ro(
           "layout", [](Class& self) { return self->physical_layout(); },
-          "Of the fields: what `Output.write` and `Exchange` take.")
+          "Layout of the fields, for `Output.write` and `Exchange`.")
       .def_prop_ro("box", [](Class& self) { return self->physical_box(); })
       .def_prop_ro("spectral_layout", [](Class& self) { return self->spectral_layout(); })
       .def_prop_ro("spectral_box", [](Class& self) { return self->spectral_box(); })

@@ -217,7 +217,8 @@ void bind_closing(nb::class_<Class>& bound, const char* doc) {
       .def(
           "close", [](Class& self) { self.close(); }, doc)
       .def_prop_ro(
-          "closed", [](const Class& self) { return self.closed(); }, "After `close`.")
+          "closed", [](const Class& self) { return self.closed(); },
+          "Whether `close` has been called.")
       .def(  // for the modules that are written in Python
           "_refuse",
           [](Class& self, const std::string& fault) {

@@ -145,11 +145,14 @@ class PyExchange final : public Held<Exchange> {
 };
 
 constexpr const char* exchange_doc =
-    "Moves arrays from one layout to another, again and again.\n\n"
-    "`comm`: an mpi4py communicator. `dtype`: of the items. `method`: a name of `move_methods()`\n"
-    "or \"auto\". Arrays are NumPy arrays of this rank's box (`layout.shape(rank)`), or 1D ones\n"
-    "with all items of its boxes; never copied. `source_memory`, `destination_memory`\n"
-    "(`Memory.of(view, box)`): arrays with a halo or permuted axes. Collective, blocking.\n\n"
+    "Moves arrays from one layout to another, repeatedly.\n"
+    "\n"
+    "`comm` is an mpi4py communicator, `dtype` the type of the items, `method` a name of\n"
+    "`move_methods()` or \"auto\". Arrays are NumPy arrays with the shape of this rank's box\n"
+    "(`layout.shape(rank)`), or 1D arrays with all items of its boxes. They are used in place.\n"
+    "For arrays with a halo or permuted axes, pass `source_memory` and `destination_memory`\n"
+    "(`Memory.of(view, box)`). Collective, blocking.\n"
+    "\n"
     ">>> import numpy as np, tailrace\n"
     ">>> from mpi4py import MPI\n"
     ">>> comm = MPI.COMM_WORLD\n"
@@ -188,22 +191,22 @@ void bind_exchanges(nb::module_& module) {
                   "None, destination_memory: Memory | None = None) -> None"))
       .def("run", &PyExchange::run, nb::arg("source").none(), nb::arg("destination").none(),
            nb::sig("def run(self, " ARRAYS),
-           "Moves `source` to `destination`: arrays, or lists of one array a field.\n"
+           "Moves `source` to `destination`: arrays, or lists with one array per field.\n"
            "Collective, blocking.")
       .def("start", &PyExchange::start, nb::arg("source").none(), nb::arg("destination").none(),
            nb::sig("def start(self, " ARRAYS),
-           "Begins the same; leave the arrays alone until `finish`.")
+           "Begins the transfer; do not use the arrays until `finish` returns.")
       .def("progress", &without_lock<PyExchange, &Exchange::progress>,
-           "Lets the transfer advance; True when `finish` would not wait. Local.")
-      .def("finish", &PyExchange::finish, "Waits until the data is there. Collective, blocking.")
+           "Advances the transfer; True if `finish` would not wait. Local.")
+      .def("finish", &PyExchange::finish, "Waits until the data has arrived. Collective, blocking.")
       .def_prop_ro("method", [](PyExchange& self) { return std::string(self->method()); })
       .def_prop_ro(
           "why", [](PyExchange& self) { return std::string(self->why()); },
-          "Why \"auto\" took the method.")
+          "The reason why \"auto\" chose the method.")
       .def_prop_ro("num_ranks_together",
                    [](PyExchange& self) { return self->num_ranks_together(); })
       .def_prop_ro("buffer_bytes", [](PyExchange& self) { return self->buffer_bytes(); });
-  bind_closing(bound, "Ends a transfer under way, and frees buffers. Collective.");
+  bind_closing(bound, "Completes a transfer in progress, and frees buffers. Collective.");
 }
 
 }  // namespace tailrace::python

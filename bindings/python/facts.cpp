@@ -23,7 +23,7 @@ Activity activity_of(std::string_view activity) {
 }
 
 void bind_trace(nb::module_& module) {
-  nb::class_<Trace>(module, "Trace", "The spans of one rank, for a timeline of all.")
+  nb::class_<Trace>(module, "Trace", "The time spans of one rank, for a timeline of all ranks.")
       .def(nb::init<std::size_t>(), nb::arg("capacity") = std::size_t{1} << 16)
       .def(
           "record",
@@ -39,7 +39,7 @@ void bind_trace(nb::module_& module) {
           [](const Trace& self, const std::string& activity) {
             return self.total_s(activity_of(activity));
           },
-          nb::arg("activity"), "Seconds recorded for it.")
+          nb::arg("activity"), "Seconds recorded for this activity.")
       .def(
           "write",
           [](const Trace& self, nb::object comm, nb::object path) {
@@ -58,8 +58,8 @@ void bind_trace(nb::module_& module) {
           nb::arg("comm").none(), nb::arg("path").none(),
           nb::sig("def write(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str]) -> "
                   "None"),
-          "One Chrome/Perfetto file of all ranks' spans. Collective, blocking.");
-  module.def("now_s", &now_s, "Seconds of the library's one clock (MPI_Wtime).");
+          "Writes the spans of all ranks to one Chrome/Perfetto file. Collective, blocking.");
+  module.def("now_s", &now_s, "Time in seconds on the clock of the library (MPI_Wtime).");
 }
 
 template <class Info>
@@ -77,10 +77,10 @@ nb::dict table_of(std::span<const Info> table) {
 void bind_tables(nb::module_& module) {
   module.def(
       "move_methods", [] { return table_of(move_methods()); }, nb::sig("def move_methods" TABLE),
-      "Methods of `Exchange`, with a summary each.");
+      "The methods of `Exchange`, each with a summary.");
   module.def(
       "reduction_methods", [] { return table_of(reduction_methods()); },
-      nb::sig("def reduction_methods" TABLE), "Methods of `Reduction`.");
+      nb::sig("def reduction_methods" TABLE), "The methods of `Reduction`, each with a summary.");
   module.def(
       "fft_kernels",
       [] {
@@ -92,13 +92,14 @@ void bind_tables(nb::module_& module) {
         }
         return dict;
       },
-      nb::sig("def fft_kernels" TABLE), "1D libraries of the transforms in this build.");
+      nb::sig("def fft_kernels" TABLE), "The libraries for 1D transforms in this build.");
   module.def(
       "file_strategies", [] { return table_of(file_strategies()); },
-      nb::sig("def file_strategies" TABLE), "Who writes what.");
+      nb::sig("def file_strategies" TABLE),
+      "The strategies for shared files, each with a summary.");
   module.def(
       "hint_table", [] { return table_of(hint_table()); }, nb::sig("def hint_table" TABLE),
-      "Hints that `Output` and `Input` take.");
+      "The hints that `Output` and `Input` take.");
 }
 
 }  // namespace

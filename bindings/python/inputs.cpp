@@ -101,7 +101,7 @@ nb::object attribute(const Input& input, const std::string& name) {
 void bind_inputs(nb::module_& module) {
   nb::class_<PyInput> bound(
       module, "Input",
-      "Reads arrays of an HDF5 or netCDF-4 file, any layout on any number of\n"
+      "Reads arrays of an HDF5 or netCDF-4 file into any layout, on any number of\n"
       "ranks. Collective, blocking.");
   bound
       .def(
@@ -120,7 +120,8 @@ void bind_inputs(nb::module_& module) {
            nb::arg("out").none() = nb::none(), nb::arg("dtype").none() = nb::none(),
            nb::sig("def read(self, name: str, layout: Layout, out: typing.Any = None, dtype: "
                    "numpy.typing.DTypeLike | None = None) -> numpy.typing.NDArray[typing.Any]"),
-           "This rank's part of variable `name`, into `out`, which may lie on a GPU, or a new\n"
+           "Reads this rank's part of variable `name` into `out`, which may be on a GPU, or into a "
+           "new\n"
            "array. Collective, blocking.")
       .def("read_all", &PyInput::read_all, nb::arg("name").none(),
            nb::arg("dtype").none() = nb::none(),
@@ -128,7 +129,8 @@ void bind_inputs(nb::module_& module) {
                    "numpy.typing.NDArray[typing.Any]"),
            "The whole array, on every rank. Collective, blocking.")
       .def_prop_ro(
-          "names", [](PyInput& self) { return self->names(); }, "Of all variables but coordinates.")
+          "names", [](PyInput& self) { return self->names(); },
+          "Names of all variables except coordinates.")
       .def(
           "extents",
           [](PyInput& self, const std::string& name) {
@@ -144,11 +146,10 @@ void bind_inputs(nb::module_& module) {
           "attribute",
           [](PyInput& self, const std::string& name) { return attribute(*self, name); },
           nb::arg("name"), nb::sig("def attribute(self, name: str) -> typing.Any"),
-          "An attribute of the file, in its own type: int, float, complex, bool, str, a list, or "
-          "a\n"
-          "scalar or array of NumPy. KeyError if the file has none of that name; InvalidInput, "
-          "which\n"
-          "says why, if it cannot be read.")
+          "An attribute of the file, in its type: int, float, complex, bool, str, a list, or a "
+          "scalar\n"
+          "or array of NumPy. Raises KeyError if the file has no attribute of that name, and\n"
+          "InvalidInput with the reason if it cannot be read.")
       .def(
           "coordinate",
           [](PyInput& self, const std::string& name) { return self->coordinate(name); },
@@ -167,7 +168,7 @@ void bind_inputs(nb::module_& module) {
             return statistics_of(total);
           },
           nb::sig("def total_statistics(self) -> dict[str, float]"),
-          "Sums over the ranks; times are those of the slowest. Collective, blocking.");
+          "Sums over the ranks; times are those of the slowest rank. Collective, blocking.");
   bind_closing(bound, "Closes the file. Collective.");
 }
 

@@ -73,7 +73,8 @@ void bind_boxes(nb::module_& module) {
 
 void bind_layout_class(nb::module_& module) {
   nb::class_<Layout>(module, "Layout",
-                     "Which boxes of a global index space each rank holds. Plain data, no MPI.\n\n"
+                     "The boxes of a global index space that each rank holds. Plain data, no MPI.\n"
+                     "\n"
                      ">>> import tailrace\n"
                      ">>> layout = tailrace.slabs((7, 4), axis=0, num_ranks=3)\n"
                      ">>> [layout.shape(rank) for rank in range(3)]\n"
@@ -83,7 +84,7 @@ void bind_layout_class(nb::module_& module) {
       .def_prop_ro(
           "extents",
           [](const Layout& self) { return extents_of(self.global_extents(), self.num_dims()); },
-          nb::sig("def extents(self) -> tuple[int, ...]"), "Of the global index space.")
+          nb::sig("def extents(self) -> tuple[int, ...]"), "Extents of the global index space.")
       .def_prop_ro("num_dims", &Layout::num_dims)
       .def_prop_ro("num_ranks", &Layout::num_ranks)
       .def(
@@ -94,7 +95,7 @@ void bind_layout_class(nb::module_& module) {
           },
           nb::arg("rank"), "The boxes of `rank`: none, one or several.")
       .def("box", &only_box, nb::arg("rank"),
-           "The one box of `rank` (of no items if it has none); an error if it has several.")
+           "The only box of `rank`; an empty box if it has none, an error if it has several.")
       .def(
           "shape",
           [](const Layout& self, int rank) {
@@ -135,10 +136,9 @@ void bind_makers(nb::module_& module) {
       nb::arg("extents").none(), nb::arg("grid").none(), nb::arg("order").none() = nb::tuple(),
       nb::sig("def blocks(" EXTENTS "grid: collections.abc.Sequence[int], "
               "order: collections.abc.Sequence[int] = ()) -> Layout"),
-      "Blocks on a grid of ranks: grid[d] parts along axis d. `order` lists the entries of `grid` "
-      "as\n"
-      "ranks are numbered along them, the slowest first: (0, 1, 2), which is the default, is\n"
-      "row-major as in MPI_Cart_create.");
+      "Blocks on a grid of ranks: grid[d] parts along axis d. `order` is the order in which ranks\n"
+      "are numbered along the axes of the grid, the slowest axis first. The default (0, 1, 2) is\n"
+      "row-major, as in MPI_Cart_create.");
   module.def(
       "pencils",
       [](nb::object extents, int axis, nb::object grid, nb::object order) {
@@ -165,13 +165,13 @@ void bind_makers(nb::module_& module) {
       nb::arg("comm").none(), nb::arg("extents").none(), nb::arg("axes").none() = nb::tuple(),
       nb::sig("def cart_blocks(comm: mpi4py.MPI.Cartcomm, " EXTENTS
               "axes: collections.abc.Sequence[int] = ()) -> Layout"),
-      "Blocks on the grid of ranks of `comm`, which MPI_Cart_create (`Create_cart`) has made: "
+      "Blocks on the grid of ranks of `comm`, a communicator of MPI_Cart_create (`Create_cart`): "
       "each\n"
       "rank holds the block at its coordinates. Dimension d of the grid divides axis axes[d] of "
       "the\n"
-      "array, or axis d without `axes`; axes that are not listed are whole on each rank. "
-      "Collective\n"
-      "over `comm`.");
+      "array, or axis d without `axes`. Each rank holds the other axes completely. Collective "
+      "over\n"
+      "`comm`.");
   module.def(
       "slabs",
       [](nb::object extents, int axis, int num_ranks) {
@@ -188,10 +188,11 @@ void bind_makers(nb::module_& module) {
       nb::arg("extents").none(), nb::arg("boxes"),
       nb::sig("def from_boxes(" EXTENTS
               "boxes: collections.abc.Sequence[collections.abc.Sequence[Box]]) -> Layout"),
-      "Any boxes: boxes[rank] lists those of each rank. They may overlap in what is read, or "
-      "moved\n"
-      "to; what is written, or moved from, must have one rank. Gaps: files have `_FillValue` or "
-      "0.");
+      "Any boxes: boxes[rank] lists the boxes of each rank. They may overlap if they are read, or "
+      "are\n"
+      "the destination of an exchange, but not if they are written or are its source. Files "
+      "contain\n"
+      "`_FillValue` or 0 in gaps.");
   module.def(
       "own_box",
       [](nb::object comm, nb::object extents, nb::object start, nb::object count) {
@@ -210,12 +211,12 @@ void bind_makers(nb::module_& module) {
       nb::sig("def own_box(comm: mpi4py.MPI.Intracomm, " EXTENTS
               "start: collections.abc.Sequence[int], "
               "count: collections.abc.Sequence[int]) -> Layout"),
-      "A program's own decomposition: each rank gives the part that it holds, by the index of its\n"
-      "first item and its number of items along each axis. A count of 0: it holds nothing. Gaps "
-      "and\n"
-      "overlaps are as for `from_boxes`. A halo is not counted: give the array without it, such "
-      "as\n"
-      "u[1:-1, 1:-1]. Collective over `comm`.");
+      "The program's own decomposition: each rank passes the part that it holds, by the index of "
+      "its\n"
+      "first item and the number of items along each axis. A rank with a count of 0 holds "
+      "nothing.\n"
+      "Gaps and overlaps are as for `from_boxes`. The part does not include a halo: pass arrays\n"
+      "without it, such as u[1:-1, 1:-1]. Collective over `comm`.");
   module.def(
       "own_boxes",
       [](nb::object comm, nb::object extents, nb::object boxes) {
@@ -233,7 +234,7 @@ void bind_makers(nb::module_& module) {
       nb::arg("comm").none(), nb::arg("extents").none(), nb::arg("boxes").none(),
       nb::sig("def own_boxes(comm: mpi4py.MPI.Intracomm, " EXTENTS
               "boxes: collections.abc.Sequence[Box]) -> Layout"),
-      "The same where each rank holds several boxes, or none. Collective over `comm`.");
+      "Like `own_box`, for ranks that hold several boxes, or none. Collective over `comm`.");
   module.def(
       "file_domains",
       [](nb::object extents, std::ptrdiff_t item_bytes, nb::object writers, int num_ranks,
@@ -246,7 +247,7 @@ void bind_makers(nb::module_& module) {
       nb::sig("def file_domains(" EXTENTS
               "item_bytes: int, writers: collections.abc.Sequence[int], "
               "num_ranks: int, stripe_bytes: int = 0, file_offset: int = 0) -> Layout"),
-      "Contiguous runs of a row-major file, one for each of `writers`, that end at stripes.");
+      "Contiguous runs of a row-major file that end at stripe boundaries, one for each writer.");
   module.def(
       "cyclic_domains",
       [](nb::object extents, std::ptrdiff_t item_bytes, nb::object writers, int num_ranks,
@@ -259,15 +260,16 @@ void bind_makers(nb::module_& module) {
       nb::sig("def cyclic_domains(" EXTENTS
               "item_bytes: int, writers: collections.abc.Sequence[int], "
               "num_ranks: int, stripe_bytes: int, file_offset: int = 0) -> Layout"),
-      "The same with stripe s of the file for writer number s modulo the number of writers.");
+      "Stripes of a row-major file: writer s modulo the number of writers holds stripe s.");
   module.def(
       "triangle", &triangle, nb::arg("n"), nb::arg("num_ranks"),
-      "The upper triangle (row <= column) of an n x n grid in square blocks, dealt such that\n"
-      "all ranks have about as many of its items. Blocks on the diagonal are whole.");
+      "The upper triangle (row <= column) of an n x n grid in square blocks, distributed so that "
+      "all\n"
+      "ranks have about the same number of items. Blocks on the diagonal are complete squares.");
 }
 
 void bind_memory(nb::module_& module) {
-  nb::class_<Memory>(module, "Memory", "How a rank's boxes lie in its array.")
+  nb::class_<Memory>(module, "Memory", "The arrangement of a rank's boxes in its array.")
       .def_static(
           "dense", [](const std::vector<Box>& boxes) { return Memory::dense(boxes); },
           nb::arg("boxes"), "Boxes one after another, each row-major without gaps.")
@@ -281,7 +283,8 @@ void bind_memory(nb::module_& module) {
           nb::arg("box"), nb::arg("order").none(), nb::arg("halo").none() = nb::none(),
           nb::sig("def ordered(box: Box, order: collections.abc.Sequence[int], halo: "
                   "collections.abc.Sequence[int] | None = None) -> Memory"),
-          "One box, its axes stored in `order` (slowest first), halo[d] more items on both sides.")
+          "One box with its axes stored in `order` (slowest first), and halo[d] items on both "
+          "sides.")
       .def_static(
           "of",
           [](nb::object view, const Box& box) {
@@ -292,9 +295,11 @@ void bind_memory(nb::module_& module) {
           },
           nb::arg("view").none(), nb::arg("box"),
           nb::sig("def of(view: object, box: Box) -> Memory"),
-          "As `view` lies, an array of the box's shape: a part of a larger array (its halo left\n"
-          "out), or its axes permuted.")
-      .def_ro("num_items", &Memory::num_items, "Items of the whole array, halo included.");
+          "The arrangement of `view`, an array with the shape of the box: for example a section of "
+          "a\n"
+          "larger array without its halo, or an array with permuted axes.")
+      .def_ro("num_items", &Memory::num_items,
+              "Number of items of the whole array, including the halo.");
 }
 
 std::ptrdiff_t items_of(std::ptrdiff_t item_bytes) {
@@ -303,7 +308,8 @@ std::ptrdiff_t items_of(std::ptrdiff_t item_bytes) {
 }
 
 void bind_plan(nb::module_& module) {
-  nb::class_<Plan>(module, "Plan", "Who sends what to whom, as one rank sees it. No MPI.")
+  nb::class_<Plan>(module, "Plan",
+                   "The boxes that one rank sends to and receives from each other rank. No MPI.")
       .def(nb::init<const Layout&, const Layout&, int>(), nb::arg("source").none(),
            nb::arg("destination").none(), nb::arg("rank"))
       .def(

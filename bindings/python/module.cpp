@@ -65,7 +65,7 @@ NB_MODULE(_core, module) {
   bind_sparse(module);
 #endif
   module.def("_close_all", &close_all, nb::arg("failing"),
-             "Closes what the program left open. At exit, before MPI_Finalize.");
+             "Closes all objects that are still open. Called at exit, before MPI_Finalize.");
 }
 
 }  // namespace tailrace::python

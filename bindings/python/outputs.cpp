@@ -155,11 +155,10 @@ constexpr const char* output_doc =
     "along an axis `time` (docs/files.md); \"FILE steps_per_file=N\" merges steps of HDF5 (N: a\n"
     "number or auto).\n"
     "Collective, blocking.\n\n"
-    "`functions`: what the stage \"call name=NAME\" of products calls: function(step, parts) "
-    "changes\n"
-    "part.data[...], a NumPy array, and returns nothing. `tasks`: what \"tasks name=NAME "
-    "count=N\"\n"
-    "calls: function(step, task). An exception is a failure of the product.\n\n"
+    "`functions` are called by the stage \"call name=NAME\" of products: function(step, parts)\n"
+    "changes part.data[...], a NumPy array, and returns nothing. `tasks` are called by the stage\n"
+    "\"tasks name=NAME count=N\": function(step, task) returns a number. If a function raises an\n"
+    "exception, the product fails.\n\n"
     ">>> import numpy as np, tailrace\n"
     ">>> from mpi4py import MPI\n"
     ">>> comm = MPI.COMM_WORLD\n"
@@ -175,9 +174,10 @@ constexpr const char* output_doc =
     "True";
 
 void bind_output(nb::module_& module) {
-  nb::class_<PyVariable>(module, "Variable",
-                         "An array of a file with what is its own: layout, names of its axes,\n"
-                         "attributes, how it is compressed (as `Output` has it; \"none\": not).")
+  nb::class_<PyVariable>(
+      module, "Variable",
+      "An array of a file, with its layout, names of axes, attributes and compression (as for\n"
+      "`Output`; \"none\": not compressed).")
       .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object>(),
            nb::arg("array").none(), nb::arg("layout").none() = nb::none(),
            nb::arg("dims").none() = nb::none(), nb::arg("attributes").none() = nb::none(),
@@ -219,8 +219,8 @@ void bind_output(nb::module_& module) {
           "ranks alike. Collective over the ranks that compute; blocking for the copy, and as\n"
           "`when_full` says.")
       .def("progress", &without_lock<PyOutput, &Output::progress>,
-           "Gives finished files their names and moves data on. Cheap, never waits; call it once\n"
-           "a step.")
+           "Gives completed files their names, and advances transfers. It costs little and never\n"
+           "waits; call it once per step.")
       .def("finish", &without_lock<PyOutput, &Output::finish>,
            "Waits until every file is complete; raises like `write`. Collective, blocking.")
       .def_prop_ro(
@@ -228,14 +228,15 @@ void bind_output(nb::module_& module) {
           nb::sig("def statistics(self) -> dict[str, float]"),
           "Counts, bytes and seconds so far, on this rank.")
       .def(
-          "describe", [](PyOutput& self) { return self->describe(); }, "Who writes, and why.")
+          "describe", [](PyOutput& self) { return self->describe(); },
+          "Which ranks, threads or processes write, and why.")
       .def(
           "describe_statistics", [](PyOutput& self) { return self->statistics().describe(); },
-          "What output has cost the simulation, in words.")
+          "The cost of output to the simulation, as a text.")
       .def_prop_ro(
           "last_complete", [](PyOutput& self) { return text_of_path(self->last_complete()); },
           "Path of the last file known to be complete, or \"\".");
-  bind_closing(bound, "`finish`, and the end of those who write. Collective.");
+  bind_closing(bound, "Finishes all files, and ends the writers. Collective.");
 }
 
 constexpr const char* session_doc =
@@ -264,10 +265,10 @@ void bind_session(nb::module_& module) {
                   ", trace: Trace | None = None) -> None"))
       .def_prop_ro(
           "computes", [](PySession& self) { return self->computes(); },
-          "Whether this rank computes; else it calls `serve`.")
+          "Whether this rank computes; a rank that does not must call `serve`.")
       .def_prop_ro("compute", &PySession::compute,
                    nb::sig("def compute(self) -> mpi4py.MPI.Intracomm"),
-                   "The communicator of the ranks that compute; valid until `close`.")
+                   "The communicator of the compute ranks; valid until `close`.")
       .def("serve", &PySession::serve,
            "Serves until all compute ranks have closed; 0, or 1 if output was lost. Blocking.")
       .def_prop_ro("num_servers", [](PySession& self) { return self->num_servers(); })
@@ -282,10 +283,10 @@ void bind_session(nb::module_& module) {
           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::arg("name").none(),
           nb::arg("settings"),
           nb::sig("def open(self, name: str, *, " WHAT_IS_WRITTEN ") -> Output"),
-          "Opens an output, whose `name` is in messages; the same calls in the same order on all\n"
-          "compute ranks. Takes the settings of `Output` but those that say who writes. "
-          "Collective,\n"
-          "blocking.");
+          "Opens an output; messages contain its `name`. All compute ranks make the same calls in "
+          "the\n"
+          "same order. Takes the settings of `Output`, except those that determine who writes.\n"
+          "Collective, blocking.");
   bind_closing(bound, "Finishes all outputs and ends the servers. Collective.");
 }
 

@@ -172,8 +172,11 @@ nb::object PyReduction::dots(nb::handle pairs) {
 }
 
 constexpr const char* reduction_doc =
-    "Sums (\"sum\"), smallest (\"min\") and largest (\"max\") values over the ranks, in place.\n\n"
-    "`max_items`: of the longest vector. One operation at a time. Collective, blocking.\n\n"
+    "Sums (\"sum\"), minima (\"min\") and maxima (\"max\") over the ranks, in place.\n"
+    "\n"
+    "`max_items` is the length of the longest vector. Only one operation may be in progress.\n"
+    "Collective, blocking.\n"
+    "\n"
     ">>> import numpy as np, tailrace\n"
     ">>> from mpi4py import MPI\n"
     ">>> with tailrace.Reduction(MPI.COMM_WORLD, max_items=3) as reduction:\n"
@@ -205,25 +208,25 @@ void bind_reductions(nb::module_& module) {
            "Replaces the array by its reduction over all ranks. Collective, blocking.")
       .def("start_allreduce", &PyReduction::start_allreduce, nb::arg("values").none(),
            nb::arg("op").none() = "sum", nb::sig("def start_allreduce(self, " VALUES ") -> None"),
-           "Begins the same; leave the array alone until `finish`.")
+           "Begins the reduction; do not use the array until `finish` returns.")
       .def("reduce", &PyReduction::reduce, nb::arg("values").none(), nb::arg("op").none() = "sum",
            nb::arg("root").none() = 0,
            nb::sig("def reduce(self, " VALUES ", root: int = 0) -> None"),
-           "The same for the array of rank `root` alone.")
+           "Like `allreduce`, but only rank `root` gets the result.")
       .def("start_reduce", &PyReduction::start_reduce, nb::arg("values").none(),
            nb::arg("op").none() = "sum", nb::arg("root").none() = 0,
            nb::sig("def start_reduce(self, " VALUES ", root: int = 0) -> None"),
-           "Begins the same; leave the array alone until `finish`.")
+           "Begins the reduction; do not use the array until `finish` returns.")
       .def("start_barrier", &without_lock<PyReduction, &Reduction::start_barrier>,
            "Begins a barrier; `finish` returns when all ranks have begun it.")
       .def("barrier", &without_lock<PyReduction, &Reduction::barrier>,
-           "Returns when all ranks have called it.")
+           "Returns after all ranks have called it.")
       .def("dots", &PyReduction::dots, nb::arg("pairs").none(),
            nb::sig("def dots(self, pairs: collections.abc.Sequence[tuple[typing.Any, typing.Any]]"
                    ") -> numpy.typing.NDArray[typing.Any]"),
            "Dot products sum(conj(x) * y) over all ranks, one for each pair of vectors.")
       .def("progress", &without_lock<PyReduction, &Reduction::progress>,
-           "Lets the operation advance; True when `finish` would not wait. Local.")
+           "Advances the operation; True if `finish` would not wait. Local.")
       .def("finish", &PyReduction::finish, "Waits for the result. Collective, blocking.")
       .def_prop_ro("method", [](PyReduction& self) { return std::string(self->method()); })
       .def_prop_ro("why", [](PyReduction& self) { return self->why(); })

@@ -94,11 +94,12 @@ void bind_shared_files(nb::module_& module) {
                   "None) -> None"))
       .def("write", &PyFile::write, nb::arg("array").none(), nb::arg("extents").none(),
            nb::arg("box").none(), nb::arg("offset").none() = 0, nb::sig("def write(self, " PART),
-           "Writes this rank's `box` of a row-major array of `extents`, whose first item is at\n"
-           "byte `offset`; None: nothing. Collective, blocking.")
+           "Writes this rank's `box` of a row-major array of `extents` that begins at byte "
+           "`offset`;\n"
+           "a rank with None writes nothing. Collective, blocking.")
       .def("read", &PyFile::read, nb::arg("array").none(), nb::arg("extents").none(),
            nb::arg("box").none(), nb::arg("offset").none() = 0, nb::sig("def read(self, " PART),
-           "Reads it into `array`. Collective, blocking.")
+           "Reads this rank's `box` into `array`. Collective, blocking.")
       .def_prop_ro(
           "statistics", [](PyFile& self) { return statistics_of(self->statistics()); },
           nb::sig("def statistics(self) -> dict[str, float]"))
@@ -113,7 +114,7 @@ void bind_shared_files(nb::module_& module) {
             return statistics_of(total);
           },
           nb::sig("def total_statistics(self) -> dict[str, float]"),
-          "Sums over the ranks; times are those of the slowest. Collective, blocking.")
+          "Sums over the ranks; times are those of the slowest rank. Collective, blocking.")
       .def_prop_ro(
           "settings",
           [](PyFile& self) {
@@ -124,7 +125,7 @@ void bind_shared_files(nb::module_& module) {
             return dict;
           },
           nb::sig("def settings(self) -> dict[str, tuple[str, str]]"),
-          "Hints in effect, and who said so.");
+          "The hints in effect, and where each value comes from.");
   bind_closing(bound, "Flushes and closes. Collective.");
 }
 

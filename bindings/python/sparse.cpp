@@ -133,9 +133,9 @@ void multiply(const sparse::Matrix& a, bool transposed, nb::handle x, nb::handle
 
 void bind_matrix(nb::module_& module) {
   using sparse::Matrix;
-  nb::class_<Matrix>(module, "SparseMatrix",
-                     "A sparse matrix stored as it multiplies fastest; `tailrace.sparse` wraps it "
-                     "for SciPy. Local.")
+  nb::class_<Matrix>(
+      module, "SparseMatrix",
+      "A sparse matrix in its fastest storage format; `tailrace.sparse` wraps it for SciPy. Local.")
       .def(
           "__init__",
           [](Matrix* self, std::ptrdiff_t columns, nb::object indptr, nb::object indices,
@@ -163,21 +163,22 @@ void bind_matrix(nb::module_& module) {
           [](const Matrix& self, nb::object x, nb::object y) { multiply(self, false, x, y); },
           nb::arg("x"), nb::arg("y"),
           nb::sig("def multiply(self, x: typing.Any, y: typing.Any) -> None"),
-          "y = A x: vectors of float64, or several side by side in column-major order. Local.")
+          "Computes y = A x for a vector of float64, or for several in column-major order. Local.")
       .def(
           "multiply_transposed",
           [](const Matrix& self, nb::object x, nb::object y) { multiply(self, true, x, y); },
           nb::arg("x"), nb::arg("y"),
           nb::sig("def multiply_transposed(self, x: typing.Any, y: typing.Any) -> None"),
-          "y = A^T x from the same storage: vectors as for `multiply`. Local.")
+          "Computes y = A^T x from the same storage; vectors as for `multiply`. Local.")
       .def("to_csr", &to_csr,
            nb::sig("def to_csr(self) -> tuple[typing.Any, typing.Any, typing.Any]"),
-           "The matrix as it was given: new arrays indptr, indices (int64) and data.")
+           "The original matrix, as new arrays indptr, indices (int64) and data.")
       .def_prop_ro("shape",
                    [](const Matrix& self) { return std::pair(self.rows(), self.columns()); })
       .def_prop_ro("num_items", &Matrix::num_items)
-      .def_prop_ro("storage", &Matrix::storage, "Format, columns and values in words.")
-      .def_prop_ro("memory_bytes", &Matrix::memory_bytes, "Bytes of the storage.");
+      .def_prop_ro("storage", &Matrix::storage,
+                   "Storage format and types of columns and values, as a text.")
+      .def_prop_ro("memory_bytes", &Matrix::memory_bytes, "Size of the storage in bytes.");
 }
 
 void bind_incomplete_lu(nb::module_& module) {
@@ -229,9 +230,10 @@ void bind_incomplete_lu(nb::module_& module) {
           "x = U^-1 L^-1 b; x may be b. Local.")
       .def_prop_ro("rows", &IncompleteLu::rows)
       .def_prop_ro("shift", &IncompleteLu::shift,
-                   "What ICC(0) added to the diagonal, relative to it.")
-      .def_prop_ro("storage", &IncompleteLu::storage, "Schedule and values in words.")
-      .def_prop_ro("memory_bytes", &IncompleteLu::memory_bytes, "Bytes that a solve reads.");
+                   "Shift that ICC(0) added to the diagonal, relative to the diagonal.")
+      .def_prop_ro("storage", &IncompleteLu::storage, "Schedule and type of the values, as a text.")
+      .def_prop_ro("memory_bytes", &IncompleteLu::memory_bytes,
+                   "Number of bytes that a solve reads.");
 }
 
 }  // namespace

@@ -167,11 +167,14 @@ nb::object wave_numbers(const std::vector<int>& numbers) {
 }
 
 constexpr const char* transform_doc =
-    "A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.\n\n"
-    "Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx],\n"
-    "with mode_order='kz_ky_kx' [kz][ky][kx], and shape `spectral_shape`. forward sums\n"
-    "u exp(-i k x), times `scale`, backward u exp(+i k x): backward(forward(u)) = nx ny nz u\n"
-    "where the scale is 1.\n\n"
+    "A parallel 3D Fourier transform; `tailrace.fft.Transform` creates one.\n"
+    "\n"
+    "On this rank, fields have the index order (z, y, x) and the shape `shape`. Modes have the\n"
+    "order [ky][kz][kx], or [kz][ky][kx] with mode_order='kz_ky_kx', and the shape\n"
+    "`spectral_shape`. forward computes sums of u exp(-i k x), times `scale`, and backward sums "
+    "of\n"
+    "u exp(+i k x). If the scale is 1, backward(forward(u)) = nx ny nz u.\n"
+    "\n"
     ">>> import numpy as np, tailrace.fft\n"
     ">>> from mpi4py import MPI\n"
     ">>> transform = tailrace.fft.Transform(MPI.COMM_WORLD, (8, 8, 8))\n"
@@ -210,32 +213,34 @@ void bind_transform(nb::module_& module, const char* class_name) {
                   "float = 1.0) -> None"))
       .def("forward", &Class::forward, nb::arg("fields").none(), nb::arg("out").none() = nb::none(),
            nb::sig("def forward(self, fields: typing.Any, out: typing.Any = None) -> typing.Any"),
-           "Fields to modes: an array, or a list of up to max_fields. Returns `out`, or new\n"
-           "arrays. Collective, blocking.")
+           "Transforms fields to modes: an array, or a list of up to max_fields arrays. Returns "
+           "`out`,\n"
+           "or new arrays. Collective, blocking.")
       .def("backward", &Class::backward, nb::arg("modes").none(),
            nb::arg("out").none() = nb::none(),
            nb::sig("def backward(self, modes: typing.Any, out: typing.Any = None) -> typing.Any"),
-           "Modes to fields. Collective, blocking.")
+           "Transforms modes to fields. Collective, blocking.")
       .def_prop_ro(
           "shape", [](const Class& self) { return tuple_of(self.physical().data(), 3); },
-          nb::sig("def shape(self) -> tuple[int, int, int]"), "Of a field on this rank: (z, y, x).")
+          nb::sig("def shape(self) -> tuple[int, int, int]"),
+          "Shape of a field on this rank: (z, y, x).")
       .def_prop_ro(
           "spectral_shape", [](const Class& self) { return tuple_of(self.spectral().data(), 3); },
           nb::sig("def spectral_shape(self) -> tuple[int, int, int]"),
-          "Of the modes on this rank: [ky][kz][kx], or as `mode_order` says.")
+          "Shape of the modes on this rank: [ky][kz][kx], or according to `mode_order`.")
       .def_prop_ro(
           "dtype", [](const Class& self) { return dtype_of(self.physical_type()); },
-          nb::sig("def dtype(self) -> numpy.dtype[typing.Any]"), "Of a field.")
+          nb::sig("def dtype(self) -> numpy.dtype[typing.Any]"), "Type of the items of a field.")
       .def_prop_ro(
           "spectral_dtype", [](const Class&) { return dtype_of(Class::complex_type); },
           nb::sig("def spectral_dtype(self) -> numpy.dtype[typing.Any]"))
       .def_prop_ro(
           "layout", [](Class& self) { return self->physical_layout(); },
-          "Of the fields: what `Output.write` and `Exchange` take.")
+          "Layout of the fields, for `Output.write` and `Exchange`.")
       .def_prop_ro("box", [](Class& self) { return self->physical_box(); })
       .def_prop_ro(
           "spectral_layout", [](Class& self) { return self->spectral_layout(); },
-          "Of the kept modes in their global order (kz, ky, kx).")
+          "Layout of the kept modes in their global order (kz, ky, kx).")
       .def_prop_ro("spectral_memory", [](Class& self) { return self->spectral_memory(); })
       .def_prop_ro(
           "wave_numbers",
@@ -246,7 +251,7 @@ void bind_transform(nb::module_& module, const char* class_name) {
           },
           nb::sig("def wave_numbers(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                   "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
-          "(ky, kz, kx) of this rank's modes: signed integers.")
+          "The wave numbers (ky, kz, kx) of this rank's modes, as signed integers.")
       .def_prop_ro("kernel", [](Class& self) { return std::string(self->kernel()); })
       .def_prop_ro("method", [](Class& self) { return std::string(self->method()); })
       .def_prop_ro(

@@ -102,13 +102,14 @@ nb::dict dict_of(const tune::Remembered& winner) {
 }
 
 constexpr const char* choose_doc =
-    "The name of the function that is fastest here, and why: measured now, or remembered from an\n"
-    "earlier run; without measuring (TAILRACE_TUNE, or `mode`: \"off\", \"remembered\",\n"
-    "\"first_use\") the `fallback`, else the first. Functions may be collective, and are called "
-    "again\n"
-    "and again. One that raises (on all ranks) is left out, and so is one that returns another "
-    "int\n"
-    "than the first. `key`: what decides besides the machine. Collective, blocking.\n\n"
+    "The name of the fastest function on this machine, and the reason. It is measured now, or\n"
+    "remembered from an earlier run. Without measuring (TAILRACE_TUNE, or `mode`: \"off\",\n"
+    "\"remembered\", \"first_use\"), it is the `fallback`, otherwise the first function. Functions "
+    "may\n"
+    "be collective, and are called repeatedly. A function that raises (on all ranks), or returns\n"
+    "another int than the first one, is excluded. `key` names the problem: everything besides the\n"
+    "machine on which the choice depends. Collective, blocking.\n"
+    "\n"
     ">>> import numpy as np, tailrace\n"
     ">>> from mpi4py import MPI\n"
     ">>> a = np.ones((64, 64))\n"
@@ -142,7 +143,7 @@ void bind_tuner(nb::module_& module) {
       nb::arg("file").none() = nb::none(),
       nb::sig("def remembered(file: str | os.PathLike[str] | None = None) -> list[dict[str, "
               "typing.Any]]"),
-      "What \"auto\" has measured here: the tuner's memory file, or another one. Local.");
+      "The stored results of the tuner, from its file or from another one. Local.");
   module.def(
       "this_machine",
       [] {
@@ -157,7 +158,7 @@ void bind_tuner(nb::module_& module) {
         return dict;
       },
       nb::sig("def this_machine() -> dict[str, typing.Any]"),
-      "What must be the same for a winner to be used again. Local.");
+      "The properties of this machine that must match for a stored winner to be used. Local.");
 }
 
 }  // namespace tailrace::python
