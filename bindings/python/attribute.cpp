@@ -85,7 +85,7 @@ AttributeValue from_array(nb::handle value, const std::string& what) {
   if (!type) {
     refuse(
         fmt::format("{}: items of {}; {}", what, text_of(array.attr("dtype")),
-                    "needs integers, float32 or float64, complex numbers, texts or truth values"));
+                    "needs integers, float32 or float64, complex numbers, strings or booleans"));
   }
   return numbers_from(array.attr("astype")(dtype_of(*type)), is_list, what);
 }

@@ -96,7 +96,7 @@ CoordinateArray items_of(const Coordinate& coordinate) {
     array.data = data;
   });
   if (!array.type) {
-    refuse_input("coordinate {} holds truth values; it needs numbers or texts", coordinate.name);
+    refuse_input("coordinate {} holds booleans; it needs numbers or strings", coordinate.name);
   }
   return array;
 }
@@ -139,7 +139,7 @@ CoordinateArray numbers_of(const Coordinate& coordinate) {
   }
   auto array = array_of(coordinate);
   if (!array.type) {
-    refuse_input("coordinate {} holds texts or truth values; it needs numbers", coordinate.name);
+    refuse_input("coordinate {} holds strings or booleans; it needs numbers", coordinate.name);
   }
   return array;
 }
@@ -206,7 +206,7 @@ AttributeValue converted(const std::string& array, const std::string& name,
 
 ItemType type_of(const Coordinate& coordinate) {
   const auto array = store::array_of(coordinate);
-  if (!array.type) refuse_input("coordinate {} holds texts; it needs numbers", coordinate.name);
+  if (!array.type) refuse_input("coordinate {} holds strings; it needs numbers", coordinate.name);
   return *array.type;
 }
 

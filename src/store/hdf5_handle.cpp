@@ -263,7 +263,7 @@ namespace {
 
 // As h5py writes it: an enumeration of FALSE and TRUE.
 Hdf5Handle bool_type() {
-  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose, "create a type of truth values");
+  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose, "create a type of booleans");
   std::int8_t value = 0;
   check_hdf5(H5Tenum_insert(type.id(), "FALSE", &value), "insert FALSE");
   value = 1;
