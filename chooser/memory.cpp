@@ -165,7 +165,7 @@ std::vector<Json> parse(const std::string& path, const std::string& text) {
     }
     return entries;
   } catch (const std::exception& error) {
-    throw MemoryError(path + " is no memory of the tuner: " + error.what(), 0);
+    throw MemoryError(path + " is not a results file of the tuner: " + error.what(), 0);
   }
 }
 
@@ -226,7 +226,7 @@ Entries read_entries(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) fail("open", path, errno);
   if (!S_ISREG(status.st_mode)) {
-    throw MemoryError("cannot read " + path + ": it is no regular file", EINVAL);
+    throw MemoryError("cannot read " + path + ": it is not a regular file", EINVAL);
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);

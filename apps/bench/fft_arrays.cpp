@@ -24,7 +24,7 @@ tailrace::fft::AxisKind kind_of(const std::string& name) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (name == names[i]) return static_cast<tailrace::fft::AxisKind>(i);
   }
-  std::fprintf(stderr, "tailrace-bench fft: %s is no kind\n", name.c_str());
+  std::fprintf(stderr, "tailrace-bench fft: unknown kind %s\n", name.c_str());
   std::exit(2);
 }
 

@@ -45,7 +45,7 @@ std::string parse(int argc, char** argv, RunRequest& request) {
     } else if (argument.starts_with("-")) {
       return "unknown option " + argument;
     } else if (!request.case_path.empty()) {
-      return "one case file is enough: " + request.case_path + ", " + argument;
+      return "give only one case file: " + request.case_path + ", " + argument;
     } else {
       request.case_path = argument;
     }

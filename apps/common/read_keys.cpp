@@ -89,8 +89,8 @@ struct Reader {
   }
   template <typename Item>
   void read(const toml::node& node, std::vector<Item>& value) const {
-    constexpr auto right = std::is_same_v<Item, double> ? "a list of numbers like [1, 2]"
-                                                        : "a list of texts like [\"u\"]";
+    constexpr auto right = std::is_same_v<Item, double> ? "a list of numbers such as [1, 2]"
+                                                        : "a list of texts such as [\"u\"]";
     if (!node.is_array()) refuse_type(node, right);
     value.clear();
     for (const auto& item : *node.as_array()) read(item, value.emplace_back(), right);
@@ -153,7 +153,7 @@ void read_toml(const Keys& keys, const std::string& text, const std::string& sou
     const std::string name(section.str());
     const auto* table = node.as_table();
     if (table == nullptr) {
-      refuse_input("{}: `{}` stands outside a section; write it under one, like [grid]",
+      refuse_input("{}: `{}` is outside of a section; write it into one, such as [grid]",
                    place_of(source, node), name);
     }
     require_section(keys, name, place_of(source, node));
@@ -167,7 +167,7 @@ void read_setting(const Keys& keys, const std::string& setting, std::set<std::st
   const auto source = "--set " + setting;
   const auto equals = setting.find('=');
   if (equals == std::string::npos) {
-    refuse_input("{}: it must be section.key=value, like --set grid.n=64", source);
+    refuse_input("{}: it must be section.key=value, such as --set grid.n=64", source);
   }
   const auto name = setting.substr(0, equals);
   const auto value = setting.substr(equals + 1);
@@ -201,7 +201,7 @@ void require_usual(const Keys& keys, const Keys& usual, const std::string& setti
     const auto& key = keys[k];
     if (key.not_with != setting || format_value(key) == format_value(usual[k])) continue;
     refuse_input(
-        "{}: `{}` is of no use with {}; give another value of that, such as "
+        "{}: `{}` has no effect with {}; give another value of that key, such as "
         "\"thread\"",
         source, key.name, setting);
   }

@@ -141,15 +141,16 @@ void RunFolder::lock() {
     lock_ = FileLock(asked_.path + "/.lock", wait_s);
   } catch (const Error& error) {
     if (error.sys_errno() == EAGAIN) {
-      throw Error(Errc::io,
-                  fmt::format("another run is at work in {}; wait for its end, or give another "
-                              "--run-dir",
-                              asked_.path),
-                  EAGAIN);
+      throw Error(
+          Errc::io,
+          fmt::format("another run is using {}; wait until it ends, or give another --run-dir",
+                      asked_.path),
+          EAGAIN);
     }
     if (error.sys_errno() == EACCES || error.sys_errno() == EROFS) throw;
     say(LogLevel::warning,
-        fmt::format("{}: two runs at once in this folder would not be noticed", error.what()));
+        fmt::format("{}: two simultaneous runs in this folder would not be detected",
+                    error.what()));
   }
 }
 
@@ -173,7 +174,7 @@ std::string RunFolder::choose_checkpoint() const {
     const auto after = steps.upper_bound(cut_off);
     if (after == steps.begin()) {
       say(LogLevel::warning,
-          fmt::format("the fields of step {} were cut off and are lost: no checkpoint is older",
+          fmt::format("the fields of step {} are incomplete and lost: there is no older checkpoint",
                       cut_off));
     } else {
       step = *std::prev(after);

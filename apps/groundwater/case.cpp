@@ -35,7 +35,7 @@ void require_region(const Case& values, const RegionCase& region) {
     const Axis axis = make_axis(widths);
     const double end = axis.walls.back(), a = region.from[d], b = region.to[d];
     const char letter = "xyz"[d];
-    if (a > b) app::refuse_input("{}: from {} to {} along {} is no length", where, a, b, letter);
+    if (a > b) app::refuse_input("{}: from {} to {} along {} has no extent", where, a, b, letter);
     const double slack = 1e-9 * end;
     if (a >= -slack && b <= end + slack) continue;
     app::refuse_input(
@@ -61,7 +61,7 @@ void require_tables(const Case& values) {
   const auto& f = values.flow;
   for (const auto& region : values.grid.regions.items) require_region(values, region);
   if (f.materials.items.empty()) {
-    app::refuse_input("{}: no ground; give at least one [[flow.materials]]", values.source);
+    app::refuse_input("{}: no material; give at least one [[flow.materials]]", values.source);
   }
   for (const auto& material : f.materials.items) {
     const auto where = fmt::format("{}: material `{}`", values.source, material.name);
@@ -73,8 +73,9 @@ void require_tables(const Case& values) {
     require_soil(soil_of(material), where);
   }
   if (!f.materials.items.front().region.empty()) {
-    app::refuse_input("{}: the first of [[flow.materials]] must be everywhere: without `region`",
-                      values.source);
+    app::refuse_input(
+        "{}: the first of [[flow.materials]] must apply everywhere: omit its `region`",
+        values.source);
   }
   for (const auto& boundary : f.boundaries.items) {
     const auto where = fmt::format("{}: boundary `{}`", values.source, boundary.name);
@@ -192,8 +193,8 @@ RegionCase find_region(const Case& values, const std::string& name, const std::s
     if (region.name == name) return region;
     names.push_back(region.name);
   }
-  if (names.empty()) app::refuse_input("{}: region `{}`: there is no region", where, name);
-  app::refuse_input("{}: `{}` is no region; did you mean `{}`?", where, name,
+  if (names.empty()) app::refuse_input("{}: region `{}`: no regions are defined", where, name);
+  app::refuse_input("{}: `{}` is not a region; did you mean `{}`?", where, name,
                     nearest_word(name, names));
 }
 

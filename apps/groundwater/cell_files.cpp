@@ -17,8 +17,9 @@ namespace tailrace::groundwater {
 namespace {
 
 constexpr std::array patterns{
-    CellPattern{"whole", read_whole, "every rank gets all of the file's ids and values"},
-    CellPattern{"slab", read_slab, "a slab a reader; values go to the ranks that own the cells"},
+    CellPattern{"whole", read_whole, "every rank gets all ids and values of the file"},
+    CellPattern{"slab", read_slab,
+                "each reader reads a slab; values go to the ranks that own the cells"},
 };
 
 const CellPattern& pattern_of(const Case& values) {

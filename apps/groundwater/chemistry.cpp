@@ -50,12 +50,12 @@ struct DecayTable {
 };
 
 constexpr const char* formula_doc =
-    "what it is made of, as \"HCO3- - H+\": primary species, complexes above, H2O";
-constexpr const char* source_doc = "where its constants are from, if not as the file's";
+    "composition, such as \"HCO3- - H+\": primary species, complexes above, H2O";
+constexpr const char* source_doc = "source of its constants, if it differs from that of the file";
 
 Keys keys_of(PrimaryTable& t) {
   const std::string at = "chemistry.primary.";
-  return {{at + "name", &t.name, any, "", "name, as in formulas"},
+  return {{at + "name", &t.name, any, "", "name used in formulas"},
           {at + "charge", &t.charge, any, "", "electric charge"},
           {at + "size", &t.size, from_0, "angstrom", "ion size of the Debye-Hueckel equation"},
           {at + "source", &t.source, any, "", source_doc}};
@@ -87,26 +87,27 @@ Keys keys_of(GasTable& t) {
 Keys keys_of(SiteTable& t) {
   const std::string at = "chemistry.site.";
   return {{at + "name", &t.name, any, "", "name"},
-          {at + "density", &t.density, from_0, "mol/m^3", "sites in a volume of ground"},
+          {at + "density", &t.density, from_0, "mol/m^3", "density of sites in the ground"},
           {at + "rates", &t.rates, from_0, "1/s", "first-order rates; none = equilibrium"},
-          {at + "shares", &t.shares, from_0, "", "part of the sites that has each rate"},
+          {at + "shares", &t.shares, from_0, "", "share of the sites for each rate"},
           {at + "source", &t.source, any, "", source_doc}};
 }
 Keys keys_of(SurfaceTable& t) {
   const std::string at = "chemistry.surface.";
   return {{at + "name", &t.name, any, "", "name"},
-          {at + "site", &t.site, any, "", "site that it sits on"},
+          {at + "site", &t.site, any, "", "site to which it is bound"},
           {at + "formula", &t.formula, any, "", formula_doc},
           {at + "log_k", &t.log_k, any, "", "log10 K of its dissociation"},
           {at + "source", &t.source, any, "", source_doc}};
 }
 Keys keys_of(DecayTable& t) {
   const std::string at = "chemistry.decay.";
-  return {{at + "species", &t.species, any, "", "primary species that decays"},
-          {at + "products", &t.products, any, "", "what becomes of one of it, as \"B\""},
-          {at + "rate", &t.rate, from_0, "1/s", "first-order rate"},
-          {at + "half_life", &t.half_life, from_0, "s", "in place of the rate"},
-          {at + "source", &t.source, any, "", source_doc}};
+  return {
+      {at + "species", &t.species, any, "", "primary species that decays"},
+      {at + "products", &t.products, any, "", "products of one unit of the species, such as \"B\""},
+      {at + "rate", &t.rate, from_0, "1/s", "first-order rate"},
+      {at + "half_life", &t.half_life, from_0, "s", "half-life, instead of the rate"},
+      {at + "source", &t.source, any, "", source_doc}};
 }
 
 struct Tables {
@@ -123,19 +124,20 @@ struct Tables {
 
 Keys keys_of(Tables& t) {
   const std::string at = "chemistry.";
-  return {{at + "source", &t.source, any, "", "where the constants are from"},
-          {at + "debye_a", &t.values.debye_a, from_0, "", "A of the Debye-Hueckel equation"},
-          {at + "debye_b", &t.values.debye_b, from_0, "1/angstrom", "its B"},
-          {at + "debye_bdot", &t.values.debye_bdot, any, "", "its linear term"},
-          {at + "activities", &t.values.activities, any, "", "false: all coefficients are 1"},
-          {at + "water_density", &t.values.water_density, positive, "kg/L", "density of water"},
-          {at + "primary", &t.primary, any, "", "primary species"},
-          {at + "complex", &t.complexes, any, "", "species in equilibrium with them"},
-          {at + "mineral", &t.minerals, any, "", "minerals"},
-          {at + "gas", &t.gases, any, "", "gases over the water"},
-          {at + "site", &t.sites, any, "", "sites of surfaces"},
-          {at + "surface", &t.surface, any, "", "complexes on surfaces"},
-          {at + "decay", &t.decays, any, "", "first-order decays"}};
+  return {
+      {at + "source", &t.source, any, "", "source of the constants"},
+      {at + "debye_a", &t.values.debye_a, from_0, "", "A of the Debye-Hueckel equation"},
+      {at + "debye_b", &t.values.debye_b, from_0, "1/angstrom", "B of the Debye-Hueckel equation"},
+      {at + "debye_bdot", &t.values.debye_bdot, any, "", "linear term of the equation (B-dot)"},
+      {at + "activities", &t.values.activities, any, "", "false: all activity coefficients are 1"},
+      {at + "water_density", &t.values.water_density, positive, "kg/L", "density of water"},
+      {at + "primary", &t.primary, any, "", "primary species"},
+      {at + "complex", &t.complexes, any, "", "complexes in equilibrium with the primary species"},
+      {at + "mineral", &t.minerals, any, "", "minerals"},
+      {at + "gas", &t.gases, any, "", "gases in equilibrium with the water"},
+      {at + "site", &t.sites, any, "", "sites of surfaces"},
+      {at + "surface", &t.surface, any, "", "complexes on surfaces"},
+      {at + "decay", &t.decays, any, "", "first-order decays"}};
 }
 
 template <class Item>
@@ -146,8 +148,8 @@ std::size_t find(const std::vector<Item>& items, const std::string& name, const 
     if (items[i].name == name) return i;
     names.push_back(items[i].name);
   }
-  if (names.empty()) app::refuse_input("{}: `{}`: there is no {} at all", where, name, kind);
-  app::refuse_input("{}: `{}` is no {}; did you mean `{}`?", where, name, kind,
+  if (names.empty()) app::refuse_input("{}: `{}`: the file contains no {}", where, name, kind);
+  app::refuse_input("{}: `{}` is not a {}; did you mean `{}`?", where, name, kind,
                     nearest_word(name, names));
 }
 
@@ -282,7 +284,7 @@ Formula parse_formula(const std::string& text, const std::vector<Species>& speci
     sign = count = 1;
   }
   if (formula.empty()) {
-    app::refuse_input("{}: formula \"{}\" names no species", where, text);
+    app::refuse_input("{}: formula \"{}\" contains no species", where, text);
   }
   return formula;
 }

@@ -185,7 +185,7 @@ bool CoupledSolver::step(double dt, std::span<const double> old_water,
     }
     if (!std::isfinite(sums_->allreduce(take_change(states), ReduceOp::max))) break;
   }
-  why = fmt::format("transport and reactions have not converged in {} iterations", max_iterations);
+  why = fmt::format("transport and reactions did not converge in {} iterations", max_iterations);
   return false;
 }
 

@@ -110,7 +110,7 @@ StepOutcome FlowSolver::iterate(std::span<double> h, double dt) {
     if (!search_line(h, dt, norms)) {
       measure(h, dt);  // the equations as they are at h
       at_round_off = small(good_enough);
-      if (!at_round_off) outcome.why = "no part of Newton's step reduces the residual";
+      if (!at_round_off) outcome.why = "the line search found no step that reduces the residual";
       break;
     }
   }
@@ -118,7 +118,7 @@ StepOutcome FlowSolver::iterate(std::span<double> h, double dt) {
   outcome.converged = !outcome.stopped && outcome.why.empty() && std::isfinite(norms.squares) &&
                       (at_round_off || small(case_.newton.tolerance));
   if (!outcome.converged && outcome.why.empty()) {
-    outcome.why = fmt::format("Newton's method has not converged in {} iterations", limit);
+    outcome.why = fmt::format("Newton's method did not converge in {} iterations", limit);
   }
   outcome.storage = norms.storage;
   outcome.error = norms.sum;

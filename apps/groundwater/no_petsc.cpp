@@ -11,7 +11,7 @@ std::unique_ptr<LinearSolver> make_petsc_solver(const Case& values, const Grid&,
   throw Error(Errc::invalid_input,
               values.source +
                   ": linear.library = \"petsc\": this program was built without PETSc "
-                  "(Debian: petsc-dev); take \"tailrace\"");
+                  "(Debian: petsc-dev); use \"tailrace\"");
 }
 
 }  // namespace tailrace::groundwater

@@ -20,7 +20,7 @@ void check(PetscErrorCode code, const char* what) {
   if (code == 0) return;
   const char* text = nullptr;
   PetscErrorMessage(code, &text, nullptr);
-  throw Error(Errc::invalid_input, fmt::format("PETSc: {}: {}; look at linear.petsc", what,
+  throw Error(Errc::invalid_input, fmt::format("PETSc: {}: {}; check linear.petsc", what,
                                                text == nullptr ? "error" : text));
 }
 

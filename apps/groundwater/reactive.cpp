@@ -23,7 +23,7 @@ std::size_t find_water(const Case& values, const std::string& name, const std::s
   }
   throw Error(Errc::invalid_input, names.empty()
                                        ? where + ": there is no [[chemistry.waters]]"
-                                       : fmt::format("{}: `{}` is no water; did you mean `{}`?",
+                                       : fmt::format("{}: `{}` is not a water; did you mean `{}`?",
                                                      where, name, nearest_word(name, names)));
 }
 
@@ -90,7 +90,7 @@ ReactiveTransport::ReactiveTransport(const Case& values, const FlowEquations& fl
       throw Error(
           Errc::invalid_input,
           fmt::format("{}: transport.coupling = \"implicit\" takes up to 16 primary species, "
-                      "and `{}` has {}; take \"split\"",
+                      "but `{}` has {}; use \"split\"",
                       values.source, values.chemistry.file, chemistry_.num_primary()));
     }
     coupled_.emplace(values, flow, transport_, reactions_, sums_);

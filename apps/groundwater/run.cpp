@@ -347,11 +347,11 @@ void Run::give_up(const StepOutcome& outcome, double dt) {
 void Run::require_steady() {
   if (!case_.flow.steady || steady_found_ || signal_ != 0) return;
   const auto limit = std::ssize(step_s_) >= most_steps_to_steady
-                         ? std::string("there may be none")
+                         ? std::string("there may be no steady flow")
                          : fmt::format("time.max_steps is {}; raise it", case_.time.max_steps);
   throw Error(Errc::invalid_input,
-              fmt::format("{}: {} steps in time have not led to the steady flow ({}){}",
-                          case_.source, clock_.step, limit, keep_state()));
+              fmt::format("{}: {} time steps have not reached the steady flow ({}){}", case_.source,
+                          clock_.step, limit, keep_state()));
 }
 
 /// The boundaries whose water ponds on the ground, with the pressure head there [m]. Collective,
@@ -427,11 +427,11 @@ void Run::conclude() {
   summary.ponding = most_ponding();
   if (comm_.rank() == 0) {
     for (const auto& [name, depth] : summary.ponding) {
-      log_.warning(fmt::format(
-          "boundary `{}` brings more water than the ground takes up: it ponds, with a pressure "
-          "head of {:.4g} m on the ground; a second boundary of type seepage on the same face "
-          "lets it run off",
-          name, depth));
+      log_.warning(
+          fmt::format("boundary `{}` supplies more water than infiltrates: the water ponds, with a "
+                      "pressure head of {:.4g} m at the surface; with a second boundary of type "
+                      "seepage on the same face, it runs off",
+                      name, depth));
     }
   }
   summary.last_checkpoint = checkpoints_.last();

@@ -309,10 +309,9 @@ Solution solve_water(Speciation& speciation, const std::vector<Condition>& condi
     if (change < 1e-14 || (change < 1e-11 && change >= last)) return at;  // round-off
     last = change;
   }
-  throw Error(Errc::invalid_input,
-              fmt::format("{}: no water fulfils its conditions; look at totals, pH and minerals "
-                          "that exclude each other",
-                          name));
+  throw Error(Errc::invalid_input, fmt::format("{}: no water satisfies its conditions; check for "
+                                               "totals, pH and minerals that exclude each other",
+                                               name));
 }
 
 }  // namespace tailrace::groundwater

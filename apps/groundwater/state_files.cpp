@@ -114,7 +114,7 @@ std::vector<NamedField> output_fields(const Case& values, const FlowEquations& e
              return water_at(ground.soils[ground.soil_of[wide]], h[i]).saturation;
            })});
     } else if (name == "water") {
-      fields.push_back({name, "water of the cell", "m^3", of_cells([&](auto i, auto&, auto wide) {
+      fields.push_back({name, "water in the cell", "m^3", of_cells([&](auto i, auto&, auto wide) {
                           return equations.volume(static_cast<std::ptrdiff_t>(i)) *
                                  water_at(ground.soils[ground.soil_of[wide]], h[i]).content;
                         })});
@@ -187,8 +187,8 @@ RunClock read_checkpoint(const Grid& grid, const std::string& path,
   for (auto& field : state) {
     if (std::find(names.begin(), names.end(), field.name) == names.end()) {
       throw Error(Errc::invalid_input,
-                  fmt::format("{} lacks {}: it is of a case with other species, or of an older "
-                              "version of this program; start a new run",
+                  fmt::format("{} lacks {}: it belongs to a case with other species, or to an "
+                              "older version of this program; start a new run",
                               path, field.name));
     }
     const auto found = input.extents(field.name), wanted = extents_of(field, grid);

@@ -48,8 +48,8 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
     condition.kind = kind == "total" ? Condition::Kind::total : Condition::Kind::free;
     if (condition.value > 0 || (kind == "total" && species == "H+")) return;
     app::refuse_input(
-        "{}: it must be above 0; a species that is not there has a very small "
-        "concentration, such as 1e-15",
+        "{}: it must be above 0; for an absent species, give a very small concentration, such as "
+        "1e-15",
         here);
   }
   if (kind != "pH")
@@ -90,7 +90,7 @@ std::vector<Solution> make_waters(const Case& values, const Chemistry& chemistry
     }
     for (std::size_t j = 0; j < known.size(); ++j) {
       if (known[j]) continue;
-      app::refuse_input("{}: nothing is said of `{}`; give a condition such as \"{} total 1e-6\"",
+      app::refuse_input("{}: there is no condition for `{}`; give one such as \"{} total 1e-6\"",
                         where, chemistry.primary[j].name, chemistry.primary[j].name);
     }
     waters.push_back(solve_water(speciation, conditions, where));

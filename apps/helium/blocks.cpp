@@ -130,11 +130,10 @@ Blocks::Blocks(const Comm& comm, std::ptrdiff_t num_points, const std::vector<Ch
       lined += block.before_line(block.rows.count);
     }
     if (lined == 0) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("{} radial points do not give each of {} ranks a block; take at most "
-                      "{} ranks, or more points",
-                      num_points, comm.num_ranks(), most_ranks(num_points, comm.num_ranks() - 1)));
+      throw Error(Errc::invalid_input, fmt::format("{} radial points do not give each of {} ranks "
+                                                   "a block; use at most {} ranks, or more points",
+                                                   num_points, comm.num_ranks(),
+                                                   most_ranks(num_points, comm.num_ranks() - 1)));
     }
     most = std::max(most, lined);
     total += lined;

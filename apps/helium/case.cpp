@@ -26,7 +26,8 @@ void require_colours(const Case& values) {
                      {"start", p.start.size(), true},
                      {"phase", p.phase.size(), true},
                      {"chirp", p.chirp.size(), true}};
-  if (colours == 0) app::refuse_input("{}: `pulse.photon_energy` names no colour", values.source);
+  if (colours == 0)
+    app::refuse_input("{}: `pulse.photon_energy` contains no colour", values.source);
   for (const auto& list : lists) {
     if (list.size == colours || (list.optional && list.size == 0)) continue;
     app::refuse_input(
@@ -40,8 +41,8 @@ void require_sense(const Case& values) {
   const auto& atom = values.atom;
   if (atom.total_lmax > 2 * atom.lmax) {
     app::refuse_input(
-        "{}: `atom.total_lmax` = {} is more than two electrons with `atom.lmax` = "
-        "{} have; give at most {}, or a larger lmax",
+        "{}: `atom.total_lmax` = {} is more than two electrons with `atom.lmax` = {} can have; "
+        "give at most {}, or a larger lmax",
         values.source, atom.total_lmax, atom.lmax, 2 * atom.lmax);
   }
   if (values.grid.step * atom.charge > coarsest) {
@@ -125,9 +126,9 @@ std::string warning_of(const Case& values) {
   }
   if (farthest <= box) return "";
   return fmt::format(
-      "the box is small: electrons of the speed {:.3g} a.u. that leave in the middle of "
-      "the pulse get as far as {:.3g} a.u., the box ends at {:.3g}; waves come back from there: "
-      "take more grid.points, or grid.absorber",
+      "the box is small: electrons with a speed of {:.3g} a.u. that leave in the middle of the "
+      "pulse reach {:.3g} a.u., but the box ends at {:.3g} and reflects them; use more "
+      "grid.points, or grid.absorber",
       speed, farthest, box);
 }
 

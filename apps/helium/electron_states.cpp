@@ -247,9 +247,10 @@ StageResults ElectronStates::operator()(const Attributes& about, std::span<const
            wave[p].re.size() == ground_[p].re.size();
   }
   if (!same) {
-    throw Error(Errc::internal, ground_.empty()
-                                    ? "the ground state is not here: this server was started again"
-                                    : "the wave has other parts than the ground state had");
+    throw Error(Errc::internal,
+                ground_.empty()
+                    ? "the ground state is missing: this server was restarted"
+                    : "the wave function is divided into other parts than the ground state");
   }
   if (inner_.empty()) make_functions();
   Found found;
@@ -276,7 +277,7 @@ StageResults ElectronStates::results_of(const Found& found, double time) const {
   to.number("norm", shares[norm], "population of all states");
   to.number("ground", ground, "population of the ground state");
   to.number("double_ionisation", free, "both electrons in no bound state of the ion");
-  to.number("one_or_excited", left - free, "neither that nor the ground state");
+  to.number("one_or_excited", left - free, "neither double ionisation nor the ground state");
   to.number("single_outside", shares[one_out], "one electron beyond observables.radius");
   to.number("double_outside", shares[both_out], "both electrons beyond observables.radius");
   to.number("edge_l", shares[last_l], "an electron with the largest l");

@@ -33,7 +33,7 @@ Radial::Radial(std::ptrdiff_t num_points, double step, double charge, int points
   }
   throw Error(Errc::invalid_input,
               fmt::format("a grid of {} points of step {} (up to {:.4g}) cannot hold the 1s state "
-                          "of charge {}; take a smaller step or more points",
+                          "of charge {}; use a smaller step or more points",
                           num_points, step, step * static_cast<double>(num_points), charge));
 }
 

@@ -299,7 +299,7 @@ void require_memory(const Comm& comm, const Case& values) {
       comm.raw(), needed_bytes(values, num_channels, comm.num_ranks()),
       fmt::format("{}: {} partial waves of {} x {} points, time.order = {},", values.source,
                   num_channels, values.grid.points, values.grid.points, values.time.order),
-      "take fewer points, a smaller atom.lmax or time.order, or more nodes");
+      "use fewer points, a smaller atom.lmax or time.order, or more nodes");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::vector<std::string> warnings_of(const Summary& summary) {
     const double box = values.grid.step * static_cast<double>(values.grid.points);
     warnings.push_back(
         fmt::format("warning: {:.2g} of the ionised population is beyond {:.4g} a.u., in the "
-                    "last tenth of the box; take more grid.points",
+                    "last tenth of the box; use more grid.points",
                     at_end, 0.9 * box));
   }
   const double at_largest =
@@ -36,7 +36,7 @@ std::vector<std::string> warnings_of(const Summary& summary) {
   if (values.atom.lmax > 0 && at_largest > much_at_largest_l) {
     warnings.push_back(
         fmt::format("warning: {:.2g} of the population outside the ground state has an "
-                    "electron with l = {}, the largest; take a larger atom.lmax",
+                    "electron with l = {}, the largest; use a larger atom.lmax",
                     at_largest, values.atom.lmax));
   }
   return warnings;

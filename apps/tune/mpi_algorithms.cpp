@@ -127,7 +127,7 @@ std::vector<tune::Candidate> mpi_algorithms(const Comm& comm, Collective collect
                                             std::ptrdiff_t bytes) {
   const auto control = find_control(name_of(collective));
   require_all(comm.raw(), control != nullptr && control->values().size() > 1,
-              fmt::format("this MPI library does not let one choose the algorithm of {} (Open MPI "
+              fmt::format("this MPI library does not permit choosing the algorithm of {} (Open MPI "
                           "does with OMPI_MCA_coll_tuned_use_dynamic_rules=1, MPICH always)",
                           name_of(collective)));
   const auto arrays = std::make_shared<Arrays>(comm, collective, bytes);

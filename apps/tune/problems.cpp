@@ -33,7 +33,7 @@ std::ptrdiff_t number_of(const TuneProblem& problem, std::string_view text) {
   std::ptrdiff_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number < 1) {
-    refuse(problem, fmt::format("\"{}\" is no positive whole number", text));
+    refuse(problem, fmt::format("\"{}\" is not a positive integer", text));
   }
   return number;
 }

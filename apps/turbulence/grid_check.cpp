@@ -47,7 +47,7 @@ void require_wave(const Case& values, const NavierStokesOptions& options,
   if (values.flow.wavenumber <= largest) return;
   refuse_grid(values,
               fmt::format("flow.wavenumber = {} is beyond {}, which keeps the modes of {} up to "
-                          "{}; take more points, or a smaller wave number",
+                          "{}; use more points, or a smaller wave number",
                           values.flow.wavenumber, grid_of(options), values.flow.initial, largest));
 }
 
@@ -57,7 +57,7 @@ void require_peak(const Case& values, const NavierStokesOptions& options) {
   const double peak = std::max(std::round(values.flow.k_peak), 1.0);
   if (peak <= held) return;
   refuse_grid(values, fmt::format("flow.k_peak = {} is beyond {}, on which the shells up to {} are "
-                                  "whole; take more points, or a smaller k_peak",
+                                  "whole; use more points, or a smaller k_peak",
                                   values.flow.k_peak, grid_of(options), std::floor(held)));
 }
 

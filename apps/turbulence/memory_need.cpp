@@ -41,7 +41,7 @@ void require_memory(MPI_Comm comm, const Case& values, const NavierStokesOptions
   app::require_memory(
       comm, needed_bytes(values, options, num_ranks),
       fmt::format("{}: {} x {} x {} points (x, y, z)", values.source, n[2], n[1], n[0]),
-      "take fewer points, more nodes, or grid.precision = \"single\"");
+      "use fewer points, more nodes, or grid.precision = \"single\"");
 }
 
 }  // namespace tailrace::turbulence

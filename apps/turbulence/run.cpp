@@ -191,7 +191,7 @@ void Run<Real>::show(const Statistics& now) {
 template <class Real>
 void Run<Real>::refuse_blown_up() const {
   throw Error(Errc::invalid_input,
-              fmt::format("the flow blew up: it is not finite at step {}, time {:.6g}; take a "
+              fmt::format("the flow blew up: it is not finite at step {}, time {:.6g}; use a "
                           "smaller time.step, or time.courant below 1",
                           flow_.step_number(), flow_.time()));
 }

@@ -86,7 +86,7 @@ std::string problem_of(const std::string& path) {
   struct stat status {};
   if (path.ends_with(partial)) {
     return fmt::format(
-        "{} is an output that was never finished: its run is still writing or was ended. The last "
+        "{} is an unfinished output: its run is still writing, or was killed. The last "
         "complete file is {}, if there is one",
         path, path.substr(0, path.size() - partial.size()));
   }

@@ -68,7 +68,7 @@ template <class Enum>
 Enum enumerator(int value, int count, const char* name) {
   if (value < 0 || value >= count) {
     throw Error(Errc::invalid_input, std::string(name) + ": " + std::to_string(value) +
-                                         " is none of its constants (0 to " +
+                                         " is not one of its constants (0 to " +
                                          std::to_string(count - 1) + ")");
   }
   return static_cast<Enum>(value);

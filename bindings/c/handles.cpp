@@ -44,7 +44,7 @@ Kept& checked(Table& all, std::uintptr_t handle, const char* kind) {
   if (found == all.kept.end()) {
     refuse(kind, handle % step == 0 && handle <= all.last
                      ? "destroyed"
-                     : "no handle of this library; set handles to NULL before they are made");
+                     : "not a handle of this library; set handles to NULL before you create them");
   }
   if (std::string_view(found->second.kind) != kind) {
     refuse(kind, fmt::format("a {}", found->second.kind));

@@ -178,7 +178,7 @@ tailrace_box layout_box(Ref<tailrace_layout> whole, int rank, int64_t index) {
   const auto boxes = whole->boxes(checked_rank(*whole, rank));
   if (index < 0 || index >= std::ssize(boxes)) {
     throw Error(Errc::invalid_input,
-                fmt::format("rank {} has {} boxes, none of number {}", rank, boxes.size(), index));
+                fmt::format("rank {} has {} boxes; there is no box {}", rank, boxes.size(), index));
   }
   return to_c(boxes[static_cast<std::size_t>(index)]);
 }

@@ -108,12 +108,12 @@ std::string describe_shape(std::span<const std::ptrdiff_t> shape) {
 namespace {
 
 constexpr const char* cuda_interface = "__cuda_array_interface__";
-constexpr const char* on_device = ": lies in the memory of a device; needs an array of the host";
+constexpr const char* on_device = ": is in the memory of a device; needs an array in host memory";
 
 /// The copies of an array are made by the driver that the program has loaded.
 void require_driver(const std::string& what) {
   if (!device_driver().empty()) return;
-  refuse(what + ": lies in the memory of a device other than CUDA's; copy it to the host");
+  refuse(what + ": is in the memory of a device other than CUDA's; copy it to the host");
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ Array::~Array() {
 void Array::take_buffer(nb::handle object, Use use, const std::string& what) {
   if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_RECORDS_RO) != 0) {
     PyErr_Clear();
-    refuse(fmt::format("{}: {} is no array of {}", what, type_text(object), known_types));
+    refuse(fmt::format("{}: {} is not an array of {}", what, type_text(object), known_types));
   }
   has_buffer_ = true;
   const auto found =
@@ -284,7 +284,7 @@ void Array::take_dlpack(nb::handle object, Use use, const std::string& what, Whe
   if (kind != nb::device::cpu::value && kind != cuda_host) {
     if (where == Where::on_host) refuse(what + on_device);
     require_driver(what);
-    if (!is_cuda) refuse(what + ": lies in the memory of a device other than CUDA's");
+    if (!is_cuda) refuse(what + ": is in the memory of a device other than CUDA's");
   }
   const nb::object from = is_cuda ? capsule_of(object, what) : nb::borrow(object);
   if (!nb::try_cast(from, array, false)) {
@@ -397,7 +397,7 @@ void require_memory(const Array& array, const Memory& memory, std::span<const Bo
   }
   refuse(
       fmt::format("{}: has shape {} and strides of {} items; needs a contiguous array of {} "
-                  "items ({}), or the strides that the exchange was made for",
+                  "items ({}), or the strides for which the exchange was created",
                   what, describe_shape(array.shape), describe_shape(array.strides),
                   memory.num_items, wanted(boxes, memory.num_items)));
 }

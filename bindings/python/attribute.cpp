@@ -40,7 +40,7 @@ std::string text_from(nb::handle value, const std::string& what) {
     bytes = nb::steal(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "surrogateescape"));
     if (!bytes.is_valid()) {
       PyErr_Clear();
-      refuse(fmt::format("{}: {} is not a text of Unicode", what, repr_of(value)));
+      refuse(fmt::format("{}: {} is not Unicode text", what, repr_of(value)));
     }
   }
   return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
@@ -83,9 +83,8 @@ AttributeValue from_array(nb::handle value, const std::string& what) {
   }
   const auto type = find_type(nb::cast<std::string>(array.attr("dtype").attr("name")));
   if (!type) {
-    refuse(
-        fmt::format("{}: items of {}; {}", what, text_of(array.attr("dtype")),
-                    "needs integers, float32 or float64, complex numbers, strings or booleans"));
+    refuse(fmt::format("{}: items of {}; {}", what, text_of(array.attr("dtype")),
+                       "needs integers, float32 or float64, complex numbers, strings or booleans"));
   }
   return numbers_from(array.attr("astype")(dtype_of(*type)), is_list, what);
 }
@@ -165,7 +164,7 @@ AttributeValue from_object(nb::handle value, const std::string& what) {
   const double number = PyFloat_AsDouble(object);
   if (number != -1.0 || PyErr_Occurred() == nullptr) {
     if (PyFloat_Check(object) == 0 && !nb::float_(number).equal(value)) {
-      refuse(fmt::format("{}: {} is no floating-point number of 64 bits", what, repr_of(value)));
+      refuse(fmt::format("{}: {} is not a 64-bit floating-point number", what, repr_of(value)));
     }
     return number;
   }

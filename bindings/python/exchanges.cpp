@@ -104,7 +104,7 @@ class PyExchange final : public Held<Exchange> {
     const auto to = listed(destinations);
     const auto wanted = static_cast<std::size_t>(num_fields_);
     if (from.size() != wanted || to.size() != wanted) {
-      refuse(fmt::format("{} source arrays and {} destinations; it was made for {} fields",
+      refuse(fmt::format("{} source arrays and {} destinations; it was created for {} fields",
                          from.size(), to.size(), num_fields_));
     }
     std::vector<Array> arrays;
@@ -123,7 +123,7 @@ class PyExchange final : public Held<Exchange> {
   Array checked(nb::handle object, Use use, const std::string& what) const {
     Array array(object, use, what);
     if (array.type != type_) {
-      refuse(fmt::format("{}: has items {}; the exchange was made for {}", what,
+      refuse(fmt::format("{}: has items {}; the exchange was created for {}", what,
                          name_of(array.type), name_of(type_)));
     }
     const bool source = use == Use::read;

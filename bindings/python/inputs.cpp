@@ -49,7 +49,7 @@ class PyInput final : public Held<Input> {
       }
       array.emplace(out, Use::write, "out", Where::anywhere);
       if (!dtype.is_none() && item_type_of(dtype) != array->type) {
-        refuse(fmt::format("out: has items {}, but dtype={} is asked for", name_of(array->type),
+        refuse(fmt::format("out: has items {}, but dtype={} is requested", name_of(array->type),
                            text_of(dtype)));
       }
       memory = memory_of(*array, boxes, "out");

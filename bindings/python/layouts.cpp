@@ -17,8 +17,8 @@ Box make_box(nb::handle start, nb::handle extents) {
   const auto from = numbers_of(start, "start");
   const auto size = numbers_of(extents, "extents");
   if (from.size() != size.size() || from.size() > static_cast<std::size_t>(max_dims)) {
-    refuse(fmt::format("Box: start has {} axes, extents {}; needs as many, at most {}", from.size(),
-                       size.size(), max_dims));
+    refuse(fmt::format("Box: start has {} axes, extents {}; needs equal numbers, at most {}",
+                       from.size(), size.size(), max_dims));
   }
   Box box;
   box.num_dims = static_cast<int>(from.size());

@@ -40,7 +40,7 @@ class PySession final : private Callables, public Held<Session> {
   }
   int serve() {
     auto& session = **this;
-    if (session.computes()) refuse("this rank computes: only ranks that do not can `serve`");
+    if (session.computes()) refuse("this rank computes: only server ranks call `serve`");
     nb::gil_scoped_release released;
     return session.serve();
   }

@@ -110,8 +110,9 @@ class PyTransform final : public Held<fft::Transform<Real>> {
       const auto outputs = several ? nb::list(made) : nb::list(nb::make_tuple(made));
       const auto most = static_cast<std::size_t>(transform.problem().max_fields);
       if (nb::len(inputs) != nb::len(outputs) || nb::len(inputs) > most) {
-        refuse(fmt::format("{} arrays in, {} out; needs as many, at most max_fields={}",
-                           nb::len(inputs), nb::len(outputs), most));
+        refuse(
+            fmt::format("{} input and {} output arrays; needs equal numbers, at most max_fields={}",
+                        nb::len(inputs), nb::len(outputs), most));
       }
       for (const auto array : inputs) {
         sources.push_back(checked(array, Use::read, in_name, in_shape, in_type));

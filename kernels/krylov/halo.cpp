@@ -89,7 +89,7 @@ void Halo::find_owners(const Layout& rows, std::span<const std::int64_t> columns
   const auto lost = std::ranges::find(owners_, -1);
   if (lost != owners_.end()) {
     throw Error(Errc::invalid_input,
-                fmt::format("DistMatrix: a row has block column {}, which is a row of no rank",
+                fmt::format("DistMatrix: a row has block column {}, but no rank holds that row",
                             columns[static_cast<std::size_t>(lost - owners_.begin())]));
   }
   std::vector<std::size_t> order(columns.size());

@@ -117,7 +117,7 @@ std::string find_call_fault(const Pipeline& pipeline, const Call& call) {
   const auto name = [](bool is_real) { return is_real ? "real" : "complex"; };
   const bool real_modes = !pipeline.plan.spectral().is_complex;
   if (call.real_modes != real_modes) {
-    return fmt::format("fft::transform: an array of {} modes is given, but there are {}",
+    return fmt::format("fft::transform: {} modes are given, but this transform has {} modes",
                        name(call.real_modes), name(real_modes));
   }
   if (call.num_points != pipeline.num_points || call.num_modes != pipeline.num_modes) {

@@ -49,7 +49,7 @@ void require_method(const std::string& text) {
   const bool known =
       std::ranges::any_of(methods, [&](const auto& one) { return one.name == name; });
   if (!known && name != "auto" && name != "untimed") {
-    throw Error(Errc::invalid_input, fmt::format("method `{}` is none of move_methods()", name));
+    throw Error(Errc::invalid_input, fmt::format("method `{}` is not one of move_methods()", name));
   }
 }
 

@@ -142,9 +142,8 @@ Reads choose_reads(const Comm& comm, const Stages<Real>& stages, const Kernels<R
                    std::string& name) {
   if (name == "auto") name = measure(comm, stages, kernels);
   const auto* kind = find_line(kinds, name);
-  require_all(
-      comm.raw(), kind != nullptr,
-      fmt::format("reads `{}` are unknown; there are: {}", name, names_instead(name, kinds)));
+  require_all(comm.raw(), kind != nullptr,
+              fmt::format("unknown reads `{}`; there are: {}", name, names_instead(name, kinds)));
   return kind->reads;
 }
 

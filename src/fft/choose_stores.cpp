@@ -239,7 +239,7 @@ StageStores choose_stores(const Comm& comm, const std::string& name, const Stage
   const bool known = std::ranges::find(kinds(), name, &StoreInfo::name) != kinds().end();
   require_all(
       comm.raw(), known,
-      fmt::format("stores `{}` are unknown; there are: {}", name, names_instead(name, kinds())));
+      fmt::format("unknown stores `{}`; there are: {}", name, names_instead(name, kinds())));
   const auto stores = find_copy_kind(name)->stores;
   return {stores, stores, stores, stores};
 }

@@ -51,7 +51,7 @@ Memory Memory::ordered(const Box& box, ListOf<int> order, ListOf<std::ptrdiff_t>
   if (!ok) {
     throw Error(Errc::invalid_input,
                 fmt::format("order [{}] must name each of the {} axes once, and halo [{}] must be "
-                            "empty or have as many entries, none negative",
+                            "empty or have one entry for each axis, none negative",
                             axis_list(order, dims), dims, per_axis(halo)));
   }
   Memory memory;

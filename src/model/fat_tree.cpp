@@ -22,10 +22,11 @@ std::size_t index(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
 
 std::vector<LinkKind> tree_kinds(const FatTree& tree) {
   const auto levels = tree.down.size();
-  require(levels >= 1 && tree.up.size() == levels && tree.cables.size() == levels &&
-              tree.bytes_per_s.size() == levels,
-          fmt::format("fat tree of {} levels: up, cables and bandwidths must have as many entries",
-                      levels));
+  require(
+      levels >= 1 && tree.up.size() == levels && tree.cables.size() == levels &&
+          tree.bytes_per_s.size() == levels,
+      fmt::format("fat tree of {} levels: up, cables and bandwidths must have one entry per level",
+                  levels));
   const auto num_nodes = product_of(tree.down, "fat tree");
   product_of(tree.up, "up of fat tree");
   product_of(tree.cables, "cables of fat tree");

@@ -146,7 +146,7 @@ std::unique_ptr<Network> make_network(const Torus& torus) {
 std::vector<std::ptrdiff_t> nodes_of_box(std::span<const int> extents, std::span<const int> shape,
                                          std::span<const int> origin) {
   require(shape.size() == extents.size() && (origin.empty() || origin.size() == extents.size()),
-          fmt::format("shape {} (and its origin) on a torus {}: must have as many axes",
+          fmt::format("shape {} (and its origin) on a torus {}: must have the same number of axes",
                       fmt::join(shape, "x"), fmt::join(extents, "x")));
   std::vector<std::ptrdiff_t> nodes{0};
   std::ptrdiff_t stride = 1;

@@ -145,9 +145,9 @@ void use_for_large(std::span<StridedCopy* const> copies, const CopyKind* kind) {
 std::string choose_copies(const Comm& comm, std::span<const CopyGroup> groups,
                           const std::string& name) {
   const bool chosen_here = name == "auto";
-  require_all(comm.raw(), chosen_here || find_copy_kind(name) != nullptr,
-              fmt::format("copies `{}` are unknown; there are: {}", name,
-                          names_instead(name, copy_kinds())));
+  require_all(
+      comm.raw(), chosen_here || find_copy_kind(name) != nullptr,
+      fmt::format("unknown copies `{}`; there are: {}", name, names_instead(name, copy_kinds())));
   std::string text;
   for (const auto& group : groups) {
     const auto* kind = chosen_here ? measure_copies(comm, group) : find_copy_kind(name);

@@ -75,10 +75,9 @@ class Exchange::State final : public UnderWay {
     const Comm& everybody = before ? *before : problem.comm;
     problem.method = chosen_here ? choose(everybody, method == "auto") : wanted;
     const auto* chosen = find_line(move_method_table(), problem.method.name);
-    require_all(
-        everybody.raw(), chosen != nullptr,
-        fmt::format("unknown method '{}' of moving data; there are: {}", problem.method.name,
-                    names_instead(problem.method.name, move_method_table())));
+    require_all(everybody.raw(), chosen != nullptr,
+                fmt::format("unknown exchange method '{}'; there are: {}", problem.method.name,
+                            names_instead(problem.method.name, move_method_table())));
     require_all(everybody.raw(), chosen->arrays.applies(problem),
                 fmt::format("method '{}' does not apply here; it needs: {}", problem.method.name,
                             chosen->applies_text));

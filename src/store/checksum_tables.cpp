@@ -105,9 +105,10 @@ bool disjoint(const FileIndex::Entry& entry, const std::vector<Box>& boxes) {
 }
 
 [[noreturn]] void fail_boxes(const FileIndex::Entry& entry) {
-  throw Error(Errc::corrupt,
-              fmt::format("its checksum table is damaged: the boxes of {} do not cover it once",
-                          entry.name));
+  throw Error(
+      Errc::corrupt,
+      fmt::format("its checksum table is damaged: the boxes of {} do not cover it exactly once",
+                  entry.name));
 }
 
 // Boxes must cover the variable without overlap: lie inside, be disjoint, and hold as many items.
@@ -140,7 +141,7 @@ void check_parts(FileIndex::Entry& entry) {
     boxes.push_back(part.box);
   }
   if (items != whole_box(entry).num_items() || !disjoint(entry, boxes)) {
-    throw Error(Errc::corrupt, fmt::format("the pieces of {} do not cover it once", entry.name));
+    throw Error(Errc::corrupt, fmt::format("its pieces do not cover {} exactly once", entry.name));
   }
 }
 

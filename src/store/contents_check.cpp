@@ -211,8 +211,8 @@ void check_memory(const Variable& variable, int rank) {
   }
   if (variable.memory.boxes.empty() && !boxes.empty() && !has_plain_form(variable)) {
     refuse_input(
-        "variable {}: an array of {} items is given; with its halo, the box {} of rank {} lies in "
-        "one of {} items",
+        "variable {}: an array of {} items is given; with its halo, box {} of rank {} needs {} "
+        "items",
         variable.name, variable.memory.num_items, boxes.front().describe(), rank,
         memory_of(variable, rank).num_items);
   }

@@ -41,7 +41,7 @@ class Walk {
  public:
   Walk(hid_t file, const std::string& path) : file_(file) {
     const auto root = info_of("/");
-    if (!root) fail_hdf5("look at the root group");
+    if (!root) fail_hdf5("inspect the root group");
     fileno_ = root->fileno;
     enter("", {identity_of(path), root->addr});
     while (!groups_.empty() || !links_.empty()) {

@@ -129,7 +129,7 @@ StoredChunks chunks_in_file(hid_t file, const FileIndex::Entry& entry) {
   const RowMajor items{whole.num_dims, whole.extents};
   std::ranges::copy(entry.chunk, stored.form.extents.begin());
   for (auto& [filter, filter_name] : stored_filters(create.id())) {
-    if (filter.number < 0) fail_hdf5("look at the filters of " + name);
+    if (filter.number < 0) fail_hdf5("inspect the filters of " + name);
     stored.form.filters.push_back(std::move(filter));
   }
   const auto cells = cells_of(items, stored.form.extents);
@@ -141,7 +141,7 @@ StoredChunks chunks_in_file(hid_t file, const FileIndex::Entry& entry) {
     haddr_t offset = HADDR_UNDEF;
     hsize_t bytes = 0;
     check_hdf5(H5Dget_chunk_info_by_coord(dataset.id(), start.data(), &skipped, &offset, &bytes),
-               "look at the chunks of " + name);
+               "inspect the chunks of " + name);
     if (offset == HADDR_UNDEF || bytes == 0) continue;  // its items are the fill value
     stored.form.chunks.push_back({box.start, static_cast<std::ptrdiff_t>(bytes), skipped});
     stored.offsets.push_back(static_cast<std::ptrdiff_t>(offset));

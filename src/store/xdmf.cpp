@@ -167,7 +167,7 @@ void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::
     if (comm.rank() != 0) return;
     if (files.size() != times_s.size() || extents.size() != 3 || spacing.size() != 3) {
       refuse_input(
-          "write_xdmf: {} files need as many times (not {}), and extents and spacing 3 numbers "
+          "write_xdmf: {} files need one time each (not {}), and extents and spacing 3 numbers "
           "(not {} and {})",
           files.size(), times_s.size(), extents.size(), spacing.size());
     }

@@ -64,7 +64,7 @@ def run(
         keys = [word for word in case if KEY.match(word)]
         if keys:
             sets = " ".join(f"--set {shlex.quote(key)}" for key in keys)
-            raise TailraceError(f"{keys[0]}: a key of the case is given as {sets}", status=2)
+            raise TailraceError(f"{keys[0]}: give a key of the case as {sets}", status=2)
         raise TailraceError(
             f"{case[1]}: give one case only; run your own program by "
             "tailrace exec --with waiting -- ./app",

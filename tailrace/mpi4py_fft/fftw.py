@@ -41,7 +41,7 @@ def array_fault(array: Any, like: Any, what: str, written: bool = False) -> str:
     if array is None:
         return ""
     if not isinstance(array, np.ndarray):
-        return f"the {what} is no NumPy array but {type(array).__name__}"
+        return f"the {what} must be a NumPy array, not {type(array).__name__}"
     if array.shape != like.shape:
         return f"the {what} has shape {array.shape}; needs {like.shape}"
     one, other = (like, array) if written else (array, like)
@@ -143,7 +143,7 @@ def irfftn(
     shape = list(input_array.shape)
     if output_array is not None:
         if not isinstance(output_array, np.ndarray) or output_array.ndim != len(shape):
-            raise InvalidInput(f"fftw: the output is no array of {len(shape)} axes")
+            raise InvalidInput(f"fftw: the output is not an array of {len(shape)} axes")
         shape = list(output_array.shape)
     elif s is not None:
         for axis, n in zip(axes, s, strict=True):

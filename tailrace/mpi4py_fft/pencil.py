@@ -136,7 +136,7 @@ class Transfer:
             (source, destination), shapes, ("source", "destination"), strict=True
         ):
             if not isinstance(array, np.ndarray):
-                return f"the {what} is no NumPy array but {type(array).__name__}"
+                return f"the {what} must be a NumPy array, not {type(array).__name__}"
             if array.shape != shape or array.dtype != self.dtype:
                 return (
                     f"the {what} has shape {array.shape} of {array.dtype}; needs {shape} of "

@@ -122,7 +122,8 @@ def read_topology(source: str) -> dict[str, list[str]]:
     found = leaves(text)
     if not found:
         raise TailraceError(
-            f"--topology {source}: {name} names no tree of switches (SwitchName=... Nodes=..., or "
+            f"--topology {source}: {name} contains no tree of switches (SwitchName=... Nodes=..., "
+            "or "
             "topology.yaml with tree:)",
             status=2,
         )

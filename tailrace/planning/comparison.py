@@ -54,7 +54,7 @@ def compare(path: Path, memory: float) -> list[Comparison]:
         found.append(Comparison(row["problem"], row["entry"], row["median_s"], seconds))
     if not found:
         raise TailraceError(
-            f"--check {path}: no problem has '{NO_OUTPUT}' and '{SYNCHRONOUS}'", status=2
+            f"--check {path}: no problem contains '{NO_OUTPUT}' and '{SYNCHRONOUS}'", status=2
         )
     return found
 

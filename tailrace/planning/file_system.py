@@ -28,7 +28,7 @@ class Targets:
 
     count: int = _number(1, "storage targets", 1)
     bytes_per_s: float = _number(INFINITE, "bandwidth of one target for large requests", 1)
-    request_s: float = _number(0, "time of one more request at a target: seek and protocol")
+    request_s: float = _number(0, "additional time of each request at a target: seek and protocol")
     request_bytes: int = _number(1 << 20, "largest request that a client sends", 1)
     stripe_bytes: int = _number(1 << 20, "bytes of a stripe", 1)
     most_stripes: int = _number(160, "largest number of targets of one file", 1)
@@ -41,7 +41,7 @@ class Metadata:
     creates_per_s: float = _number(INFINITE, "files created per second", 1e-9)
     opens_per_s: float = _number(INFINITE, "files opened per second", 1e-9)
     stats_per_s: float = _number(INFINITE, "queries of file sizes per second", 1e-9)
-    object_s: float = _number(0, "client time for each further stripe of a file that it opens")
+    object_s: float = _number(0, "time that a client needs for each further stripe of a file that it opens")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Clients:
     """What nodes and processes can send."""
 
     node_bytes_per_s: float = _number(INFINITE, "bandwidth of a node to the file system", 1)
-    process_bytes_per_s: float = _number(INFINITE, "bandwidth of one process to it", 1)
+    process_bytes_per_s: float = _number(INFINITE, "bandwidth of one process to the file system", 1)
     network_bytes_per_s: float = _number(INFINITE, "bandwidth into a node from other nodes", 1)
 
 
@@ -65,9 +65,9 @@ class Network:
     """The network between compute nodes and targets."""
 
     routers: int = _number(0, "nodes that forward requests to the targets; 0: not modelled")
-    router_bytes_per_s: float = _number(INFINITE, "bandwidth of such a node", 1)
+    router_bytes_per_s: float = _number(INFINITE, "bandwidth of one forwarding node", 1)
     machine: str = field(
-        default="", metadata={"help": "as in `tailrace plan transposes --machine`; '': no links"}
+        default="", metadata={"help": "machine whose links are included, as for `tailrace plan transposes --machine`; '': none"}
     )
 
 
@@ -75,7 +75,7 @@ class Network:
 class Load:
     """The share of each target's bandwidth that other jobs take: a beta distribution."""
 
-    mean: float = _number(0, "mean share, from 0 to less than 1")
+    mean: float = _number(0, "mean share that other jobs take, from 0 to less than 1")
     spread: float = _number(0, "standard deviation of the share over targets and time")
 
     def possible(self) -> bool:

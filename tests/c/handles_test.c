@@ -31,7 +31,7 @@ void test_handles(const tailrace_comm* comm) {
   REFUSED(tailrace_hints_destroy(&copy), TAILRACE_INVALID_INPUT, "destroyed");
   int local = 0;
   REFUSED(tailrace_hints_set((tailrace_hints*)&local, "cb_nodes", "2"), TAILRACE_INVALID_INPUT,
-          "no handle of this library");
+          "not a handle of this library");
 
   /* Communicators. A part lives on when the whole is destroyed. */
   REFUSED(tailrace_comm_create(MPI_COMM_NULL, &(tailrace_comm*){NULL}), TAILRACE_INVALID_INPUT,

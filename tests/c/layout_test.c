@@ -62,7 +62,7 @@ void test_layout(const tailrace_comm* comm) {
   OK(tailrace_layout_box(layout, all_ranks - 1, 0, &box));
   CHECK(box.num_dims == 3 && box.start[0] + box.extents[0] == 7 && box.extents[2] == 9);
   REFUSED(tailrace_layout_box(layout, all_ranks, 0, &box), TAILRACE_INVALID_INPUT, "rank");
-  REFUSED(tailrace_layout_box(layout, 0, 1, &box), TAILRACE_INVALID_INPUT, "none of number 1");
+  REFUSED(tailrace_layout_box(layout, 0, 1, &box), TAILRACE_INVALID_INPUT, "there is no box 1");
   int num_dims = 0, num_ranks = 0;
   OK(tailrace_layout_num_dims(layout, &num_dims));
   OK(tailrace_layout_num_ranks(layout, &num_ranks));

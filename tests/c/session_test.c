@@ -217,7 +217,7 @@ void test_session(const char* program, const char* folder) {
           "two functions are called twice");
   functions[3].stage = NULL;
   REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
-          "function twice: one of stage and task");
+          "function twice: exactly one of stage and task");
   options.functions = NULL;
   REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
           "functions");

@@ -780,7 +780,8 @@ TEST(TransformCall, RanksFailTogether) {
     expect("extent 0 of axis 1", [&] { transform(comm.raw(), {.extents = {8, 0}}, u, u_hat); });
     expect("`none` is unknown",
            [&] { transform(comm.raw(), problem, u, u_hat, {.kernel = "none"}); });
-    expect("real modes are given, they are complex", [&] { transform(comm.raw(), problem, u, v); });
+    expect("real modes are given, but this transform has complex modes",
+           [&] { transform(comm.raw(), problem, u, v); });
     expect("threads 0",
            [&] { transform(comm.raw(), problem, u, u_hat, {.threads = comm.is_last() ? 0 : 1}); });
   }

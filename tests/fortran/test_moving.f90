@@ -50,7 +50,7 @@ contains
     end do
     call check(total == nx*ny*nz, "all items")
     call layout%box(0, start, counts, index=2, stat=stat, errmsg=errmsg)
-    call refused(stat, tailrace_invalid_input, errmsg, "none of number 1")
+    call refused(stat, tailrace_invalid_input, errmsg, "there is no box 1")
     call layout%blocks([nx, ny], [1, all_ranks])
     call layout%box(all_ranks - 1, start(:2), counts(:2))
     call check(counts(1) == nx .and. start(2) + counts(2) - 1 == ny, "blocks: axes of Fortran")
@@ -84,7 +84,7 @@ contains
     call refused(stat, tailrace_invalid_input, errmsg, "axis 4 of an array of 3 axes")
     call refused(stat, tailrace_invalid_input, errmsg, "numbered from 1")
     call layout%blocks([nx, ny], [all_ranks], stat, errmsg)
-    call refused(stat, tailrace_invalid_input, errmsg, "as many entries")
+    call refused(stat, tailrace_invalid_input, errmsg, "one entry for each axis")
   end subroutine
 
   !> Errors list axes, extents and boxes in the order of Fortran, and count from 1.

@@ -167,7 +167,7 @@ TEST(Chemistry, MessagesNameSpeciesAndNeighbours) {
   };
   const std::string start = "[[chemistry.primary]]\nname = \"Ca++\"\ncharge = 2\n";
   EXPECT_EQ(message(start + "[[chemistry.complex]]\nname = \"CaOH+\"\nformula = \"Ca+ \"\n"),
-            "c.toml: complex `CaOH+`: `Ca+` is no species; did you mean `Ca++`?");
+            "c.toml: complex `CaOH+`: `Ca+` is not a species; did you mean `Ca++`?");
   EXPECT_EQ(message(start + "[[chemistry.primary]]\nname = \"Ca++\"\n"),
             "c.toml: two species are named `Ca++`");
   EXPECT_NE(message("[chemistry]\nsource = \"x\"\n").find("no primary species"), std::string::npos);

@@ -174,7 +174,7 @@ GROUND = '[[flow.materials]]\nname = "sand"\nconductivity = [1e-4]\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[grid]\nnx = 4\n", "no ground"),
+        ("[grid]\nnx = 4\n", "no material"),
         (GROUND + "porosity = -0.2\n", "porosity is -0.2: it must be above 0"),
         (
             GROUND + '[[grid.regions]]\nname = "far"\nfrom = [0, 0, 0]\nto = [2, 1, 1]\n',
@@ -183,7 +183,7 @@ GROUND = '[[flow.materials]]\nname = "sand"\nconductivity = [1e-4]\n'
         (
             GROUND + '[[grid.regions]]\nname = "east"\nfrom = [0, 0, 0]\nto = [1, 1, 1]\n'
             '[[flow.wells]]\nname = "w"\nregion = "eats"\nvalues = [1.0]\n',
-            "well `w`: `eats` is no region; did you mean `east`?",
+            "well `w`: `eats` is not a region; did you mean `east`?",
         ),
         ("[flow]\nsteady = true\n" + GROUND, "a steady flow needs a boundary of type head"),
         (GROUND + '[[flow.boundaries]]\nname = "b"\n', "boundary `b` has 0 values for 0 times"),
@@ -254,7 +254,7 @@ def test_water_that_ponds_is_reported(tmp_path: Path, ranks: int) -> None:
     assert done.returncode == 0, done.stderr
     depth = json.loads((tmp_path / "ponds/summary.json").read_text())["ponding_m"]["rain"]
     assert depth > 0.1
-    warning = "boundary `rain` brings more water than the ground takes up: it ponds, with a press"
+    warning = "boundary `rain` supplies more water than infiltrates: the water ponds, with a press"
     assert done.stderr.count(warning) == 1, done.stderr
     assert f"{depth:.4g} m" in done.stderr
     case = column_of_loam(tmp_path, 2.9e-5, SEEPAGE + DRAINED)  # in any order
@@ -274,12 +274,12 @@ def test_a_steady_flow_that_is_not_found_is_an_error(tmp_path: Path) -> None:
     case = column_of_loam(tmp_path, 1e-6, TABLE, steady=True)
     hard = ("newton.max_iterations=3", "time.step=1e-3")
     message = refused(start(2, case, tmp_path / "run", *hard, "time.max_steps=2"))
-    assert "2 steps in time have not led to the steady flow" in message
+    assert "2 time steps have not reached the steady flow" in message
     assert "(time.max_steps is 2; raise it)" in message
     assert "the state at step 2 is in" in message and "pressure heads are" in message
     more = (*hard, "restart.file=latest")
     again = refused(start(2, case, tmp_path / "run", *more, "time.max_steps=3"))
-    assert "3 steps in time" in again
+    assert "3 time steps" in again
     summary = succeed(2, case, tmp_path / "run", *more)
     assert summary["rates_m3_per_s"]["below"] == pytest.approx(-1e-6, rel=1e-6)
     # Nothing is left to do, which is no error.

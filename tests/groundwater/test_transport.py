@@ -82,7 +82,7 @@ def test_breakthrough_curves(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "regions", "message"),
     [
-        ('["fra"]', OBSERVED[2], "transport.observe: `fra` is no region; did you mean `far`?"),
+        ('["fra"]', OBSERVED[2], "transport.observe: `fra` is not a region; did you mean `far`?"),
         ('["a"]', '[{name = "a", from = [1, 0, 0], to = [1, 0.1, 1]}]', "region `a` has no cell"),
         ('[""]', OBSERVED[2], "transport.observe: a region needs a name"),
     ],
@@ -233,10 +233,10 @@ def test_a_constant_stays_constant(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Ca++ charge", "Ca+ charge", "`Ca+` is no primary species; did you mean `Ca++`?"),
-        ('"H+ pH 5", ', "", "nothing is said of `H+`"),
-        ('water = "inlet"', 'water = "inlett"', "`inlett` is no water; did you mean `inlet`?"),
-        ('name = "Calcite"', 'name = "Calcit"', "`Calcit` is no mineral; did you mean `Calcite`?"),
+        ("Ca++ charge", "Ca+ charge", "`Ca+` is not a primary species; did you mean `Ca++`?"),
+        ('"H+ pH 5", ', "", "there is no condition for `H+`"),
+        ('water = "inlet"', 'water = "inlett"', "`inlett` is not a water; did you mean `inlet`?"),
+        ('name = "Calcite"', 'name = "Calcit"', "`Calcit` is not a mineral; did you mean `Calcite`?"),
         ("total 1e-3", "totl 1e-3", "second word must be pH, total, free, charge, mineral or gas"),
         ("../chemistry/calcite.toml", "missing.toml", "missing.toml"),
     ],

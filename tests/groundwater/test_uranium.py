@@ -48,7 +48,7 @@ def test_uranium_on_ranks_and_in_parts(tmp_path: Path) -> None:
     ("old", "new", "expected"),
     [
         ('"Na+ charge"', '"Na+ total 1e-2"', "charges do not balance"),
-        ('"HPO4-- mineral Fluorapatite"', '"HPO4-- mineral Apatite"', "`Apatite` is no mineral"),
+        ('"HPO4-- mineral Fluorapatite"', '"HPO4-- mineral Apatite"', "`Apatite` is not a mineral"),
     ],
 )
 def test_waters_that_cannot_be(tmp_path: Path, old: str, new: str, expected: str) -> None:

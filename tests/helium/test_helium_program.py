@@ -164,4 +164,4 @@ def test_a_small_box_is_warned_of(tmp_path: Path) -> None:
 
 def test_more_ranks_than_blocks_are_refused(tmp_path: Path) -> None:
     words = refused(start(6, tmp_path / "run", "grid.points=8", "observables.radius=1"))
-    assert "8 radial points do not give each of 6 ranks a block; take at most 4 ranks" in words
+    assert "8 radial points do not give each of 6 ranks a block; use at most 4 ranks" in words

@@ -157,7 +157,7 @@ TEST(Machines, TextThatIsWrongIsNamed) {
   const std::pair<const char*, const char*> wrong[] = {
       {"ring:4", "must begin with torus:, dragonfly: or fat_tree:"},
       {"torus", "must begin with"},
-      {"torus:4x0,bw=1", "\"0\" is no whole number"},
+      {"torus:4x0,bw=1", "\"0\" must be a whole number"},
       {"torus:4x4", "bw=... is missing"},
       {"torus:4x4,bw=1:2:3", "2 axes with 3 bandwidths"},
       {"torus:4x4,bw=1,ties=even", "must be split or plus"},
@@ -167,8 +167,8 @@ TEST(Machines, TextThatIsWrongIsNamed) {
       {"torus:99999x99999,bw=1", "more than"},
       {"dragonfly:4x2x3,host=1", "groups x chassis x blades x nodes"},
       {"dragonfly:7x2x3x1,host=1", "at least as many routers as groups"},
-      {"fat_tree:4x4,up=1,bw=1", "as many entries"},
-      {"fat_tree:4x4,bw=-1", "\"-1\" is no number above 0"},
+      {"fat_tree:4x4,up=1,bw=1", "one entry per level"},
+      {"fat_tree:4x4,bw=-1", "\"-1\" must be a number above 0"},
   };
   for (const auto& [text, message] : wrong) {
     try {

@@ -158,7 +158,7 @@ def main() -> None:
     exchange = tailrace.Exchange(COMM, layout, columns)
     other = np.empty(columns.shape(COMM.rank))
     text = refused(lambda: exchange.run(CudaArray(dense, mine), other))
-    assert "needs an array of the host" in text, text
+    assert "needs an array in host memory" in text, text
     exchange.close()
     assert device.driver.fake_cuda_first_wrong() == b"", device.driver.fake_cuda_first_wrong()
 

@@ -476,7 +476,7 @@ WRONG: dict[str, Any] = {
     "float128": np.longdouble(1), "date": np.datetime64("2026-01-01"),
     "duration": np.timedelta64(1, "s"), "record": np.zeros((), "i4,f8"),
     "a list with None": [1.0, None], "masked": np.ma.masked_equal([1, 2], 1),
-    "a zero byte in a list": ["a\0b", "c"], "not a text of Unicode": "\ud800",
+    "a zero byte in a list": ["a\0b", "c"], "not Unicode text": "\ud800",
 }  # fmt: skip
 NAMES = ("", "a\0b", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS",
          "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties")  # fmt: skip

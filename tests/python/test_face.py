@@ -220,7 +220,7 @@ exchange.run(u, np.zeros((8, 3)))
 """
     done = run_text(2, tmp_path, text, TAILRACE_PATIENCE_S="0.3")
     assert done.returncode != 0
-    assert "source 0: has items float32; the exchange was made for float64" in done.stderr
+    assert "source 0: has items float32; the exchange was created for float64" in done.stderr
 
 
 def test_an_exception_of_one_rank_within_with_ends_the_job(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_nodes_of_a_switch_stay_together(tmp_path: Path) -> None:
         (["--hosts", "n01,n02,n03,x"], "node x is at no switch"),
         ([], "needs the names of the nodes"),
         (["--topology", "none"], "No such file"),
-        (["--topology", str(ROOT / "README.md"), "--hosts", "a,b,c,d"], "names no tree of"),
+        (["--topology", str(ROOT / "README.md"), "--hosts", "a,b,c,d"], "contains no tree of"),
     ],
 )
 def test_wrong_input_says_what_is_wrong(tmp_path: Path, words: list[str], text: str) -> None:

@@ -368,7 +368,7 @@ def test_mpi_algorithms_are_measured(tmp_path: Path) -> None:
     ("problem", "part"),
     [
         ("nonsense", "unknown kind"),
-        ("alltoall:bytes=x", "no positive whole number"),
+        ("alltoall:bytes=x", "not a positive integer"),
         ("alltoall:byte=8", "unknown word byte"),
         ("exchange:extents=8x8", "must be 3 numbers"),
         ("allreduce:type=int128", "is unknown"),

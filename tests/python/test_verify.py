@@ -203,7 +203,7 @@ def test_what_is_no_whole_file_of_ours(book_file: Path, tmp_path: Path) -> None:
         "cut.h5": "is not a whole HDF5 file: cut short",
         "text.h5": "is not an HDF5 file (15 bytes",
         "empty.h5": "is not an HDF5 file (0 bytes",
-        "step.h5.partial": "is an output that was never finished",
+        "step.h5.partial": "is an unfinished output",
     }
     status, lines = verified(*(tmp_path / name for name in words))
     assert status == 1

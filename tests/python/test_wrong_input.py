@@ -29,7 +29,7 @@ WRONG = [
     ("exec --with dir -- true", "dir: Is a directory"),
     ("exec -- true", "give --with, e.g. --with waiting"),
     ("run taylor_green -n 99999999", "-n 99999999: too many"),
-    ("run taylor_green grid.n=16", "grid.n=16: a key of the case is given as --set grid.n=16"),
+    ("run taylor_green grid.n=16", "grid.n=16: give a key of the case as --set grid.n=16"),
     ("run taylor_green decaying", "decaying: give one case only"),
     ("report nosuch", "nosuch: no such run folder"),
     ("report dir", "dir is not a run folder"),

@@ -77,7 +77,7 @@ TEST(Case, NamesWhatIsWrongWithAValue) {
   EXPECT_EQ(refusal("[output]\nfields = [\"u\", \"z\"]\n").substr(0, 36),
             "`output.fields` in x.toml line 2 is ");
   EXPECT_NE(refusal("[grid]\nn = \n"), "");
-  EXPECT_NE(refusal("n = 4\n").find("outside a section"), std::string::npos);
+  EXPECT_NE(refusal("n = 4\n").find("outside of a section"), std::string::npos);
 }
 
 TEST(Case, WantsExactlyOneOfAPair) {
@@ -237,7 +237,7 @@ TEST(Case, RefusesWhatServersCannotDo) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   has(refusal(small + "[output]\ntransport = \"pull\"\n"),
-      "`output.transport` is of no use with output.servers = \"hidden\"; give another value");
+      "`output.transport` has no effect with output.servers = \"hidden\"; give another value");
   has(refusal(small, {"output.mode=none"}), "output.every = 0 (was none)");
   has(refusal(small + "[output]\nmode = \"hidden\"\n"), "use output.servers = \"hidden\"");
   has(refusal(served, {"output.memory=lots"}), "output.memory: \"lots\"");

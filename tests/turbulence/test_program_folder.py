@@ -145,10 +145,10 @@ def test_two_runs_at_once_in_one_folder(run: Path) -> None:
     with begin(2, run, *endless) as process:
         try:
             wait_for(run, "checkpoint_*.h5")  # the first is soon replaced
-            assert "another run is at work" in refused(start(1, CASE, run, *TINY))
+            assert "another run is using" in refused(start(1, CASE, run, *TINY))
             message = refused(start(2, CASE, run, *endless, "restart.file=latest"))
-            assert "another run is at work" in message
-            assert "another run is at work" in refused(overwrite(2, run, *endless))
+            assert "another run is using" in message
+            assert "another run is using" in refused(overwrite(2, run, *endless))
         finally:
             kill(process, run)
     done = overwrite(2, run, *TINY)

@@ -116,7 +116,7 @@ void mpi_started() {
   if (told == 3 && rank == 0) {
     std::fprintf(stderr,
                  "tailrace collectives: TAILRACE_COLLECTIVES is '%s': expected measured, node or "
-                 "mpi; measured is taken\n",
+                 "mpi; using measured\n",
                  word.c_str());
   }
   chosen = told == 1 ? Mode::ours : told == 2 ? Mode::mpi : Mode::measured;

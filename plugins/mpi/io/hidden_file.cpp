@@ -111,7 +111,7 @@ HiddenOptions hidden_options() {
   options.syncs_files = value_of_word(words, "fsync").has_value();
   const char* const close = environment("TAILRACE_IO_CLOSE");
   constexpr std::array<std::string_view, 2> ways{"later", "wait"};
-  report_ignored("TAILRACE_IO_CLOSE", unknown_word(close, ways), "later or wait; wait is taken");
+  report_ignored("TAILRACE_IO_CLOSE", unknown_word(close, ways), "later or wait; using wait");
   options.closes_later = value_of_word(close, "later").has_value();
   return options;
 }

@@ -165,8 +165,7 @@ void mpi_started() {
   constexpr std::array<std::string_view, 7> words{"measured", "ours",    "mpi",  "hidden",
                                                   "memory",   "through", "fsync"};
   report_ignored("TAILRACE_IO", unknown_word(text, words),
-                 "measured, ours, mpi or hidden, and memory=BYTES, through, fsync; measured is "
-                 "taken");
+                 "measured, ours, mpi or hidden, and memory=BYTES, through, fsync; using measured");
   int told = 0;
   for (int mode = 1; mode < 4; ++mode) {
     if (value_of_word(text, words[static_cast<std::size_t>(mode)])) told = mode;

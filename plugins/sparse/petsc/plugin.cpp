@@ -26,8 +26,8 @@ PetscErrorCode summarize() {
   const auto print_huge_pages = [&] {
     if (huge_pages.taken + huge_pages.moved <= 0) return;
     std::fprintf(stderr,
-                 "tailrace:   huge pages asked for %.0f MB of PETSc's new arrays, for %.0f MB of "
-                 "those read often\n",
+                 "tailrace:   huge pages requested for %.0f MB of new arrays of PETSc, and for "
+                 "%.0f MB of arrays that are read often\n",
                  1e-6 * huge_pages.taken, 1e-6 * huge_pages.moved);
   };
   sparse_plugins::finish_records("PETSc", rank == 0 && the_options().summary, print_huge_pages);

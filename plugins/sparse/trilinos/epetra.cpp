@@ -35,7 +35,7 @@ void* find(const char* symbol) {
       },
       &search);
   if (search.found != nullptr) return search.found;
-  std::fprintf(stderr, "tailrace: the program calls %s, but none of its libraries has it\n",
+  std::fprintf(stderr, "tailrace: the program calls %s, but none of its libraries contains it\n",
                symbol);
   std::exit(EXIT_FAILURE);
 }

@@ -104,11 +104,11 @@ class Reduction::State final : public UnderWay {
     }
     method_ = find_reduction_method(wanted);
     require_all(comm_.raw(), method_ != nullptr,
-                fmt::format("unknown method '{}' of reducing; there are: {}", wanted,
+                fmt::format("unknown reduction method '{}'; there are: {}", wanted,
                             names_instead(wanted, reduction_method_table())));
     require_all(comm_.raw(), method_->applies(problem_),
-                fmt::format("method '{}' of reducing does not apply here ({}); it needs: {}",
-                            wanted, machine_.nodes.describe(), method_->applies_text));
+                fmt::format("reduction method '{}' does not apply here ({}); it needs: {}", wanted,
+                            machine_.nodes.describe(), method_->applies_text));
     runner_ = method_->make(problem_);
     awaited_.emplace(comm_, "a Reduction");
   }

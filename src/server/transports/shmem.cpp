@@ -181,7 +181,7 @@ std::unique_ptr<one_sided::ClientMemory> make_shmem_memory(const Participants& p
 
 std::string shmem_refuses(const Team& team) {
   if (auto reason = refuses_but_ranks(team); !reason.empty()) return reason;
-  if (pes_of(team.all).empty()) return "the session has not all ranks of the job";
+  if (pes_of(team.all).empty()) return "the session does not have all ranks of the job";
   return {};
 }
 
