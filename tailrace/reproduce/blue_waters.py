@@ -88,10 +88,11 @@ def placement_output() -> Found:
     output_s = OUTPUT_STEP_S - STEP_S
     return Found(
         (step_s + output_s * slow_s / fast_s) / OUTPUT_STEP_S,
-        f"Published for the faster job: {STEP_S} s a step and {output_s:.1f} s of output. The "
-        f"model gives {step_s:.1f} s for a step of the slower one. Links between its nodes and the "
-        f"forwarding nodes are busy {slow_s / fast_s:.2f} times as long as in the faster job, and "
-        "its output takes as many times as long. In the study it takes 32.6 s, 1.23 times.",
+        f"Published for the faster job: {STEP_S} s per step and {output_s:.1f} s of output. The "
+        f"model gives {step_s:.1f} s for a step of the slower job. The links between its nodes and "
+        f"the forwarding nodes are busy {slow_s / fast_s:.2f} times as long as in the faster job, "
+        "and its output takes longer by the same factor. In the study, its output takes "
+        "32.6 s, which is 1.23 times as long.",
         [
             *USUAL,
             "480 forwarding nodes spread evenly; each router of the job sends to 8 of them",
@@ -115,8 +116,8 @@ def random_nodes() -> Found:
     return Found(
         run_factor(exchange),
         f"Nodes spread over 4,500 use more links: the exchange is {exchange:.2f} times as fast. "
-        "The "
-        "study compares with nodes that the batch system chose, whose shape is not published.",
+        "The study compares with nodes that the batch system chose; their arrangement is not "
+        "published.",
         [*USUAL, "before: routers in the order of their numbers, x fastest; after: seed 1"],
     )
 
@@ -126,11 +127,9 @@ def random_list() -> Found:
     exchange = _near_and_spread(6000, 13248)
     return Found(
         run_factor(exchange),
-        "Of 13,248 routers 6,000 are used. Spread over the machine, their exchange is "
-        f"{exchange:.2f} "
-        "times as fast as on neighbours. The study also left out nodes whose partner was down, "
-        "which "
-        "the model does not know.",
+        "The job uses 6,000 of 13,248 routers. If they are spread over the machine, the exchange "
+        f"is {exchange:.2f} times as fast as on neighbouring routers. The study also omitted nodes "
+        "whose partner was down, which the model does not include.",
         [*USUAL, "before: routers in the order of their numbers, x fastest; after: seed 1"],
     )
 
@@ -153,12 +152,11 @@ def slabs() -> Found:
     most = max(factors.values())
     return Found(
         run_factor(most, MOST_SHARE),
-        "Grid of 3,072 x 32 with rows on a node, compared with 256 x 384: exchanges are "
-        f"{factors['neighbours']:.2f} times as fast on neighbouring nodes and "
-        f"{factors['spread']:.2f} "
-        "times on spread ones. As the study says up to 1.72, the larger factor counts, with 75 % "
-        "of "
-        "the run. The study does not print the grid that it compares with.",
+        f"On a grid of 3,072 x 32 with rows on a node, exchanges are {factors['neighbours']:.2f} "
+        "times as fast as on a grid of 256 x 384 for neighbouring nodes, and "
+        f"{factors['spread']:.2f} times for spread nodes. The study says up to 1.72, so the larger "
+        "factor is used, with 75 % of the run. The study does not print the grid that it compares "
+        "with.",
         [
             "transposes take 75 % of the run before the change (published: 50 to 75 %)",
             "grid before the change: 256 x 384 ranks; 10 GB/s of messages within a node",
@@ -180,10 +178,9 @@ def random_pull() -> Found:
     exchange = _pull_factor()
     return Found(
         run_factor(exchange),
-        f"Rounds with one partner at a time wait for the fullest link of each round, and take "
-        f"{exchange:.2f} times as long as all messages together, which small chunks in random "
-        "order "
-        "approach. They do not reach it quite, so the model gives a bound.",
+        f"Pairwise rounds wait for the fullest link of each round, and take {exchange:.2f} times "
+        "as long as all messages in flight together. Small chunks in random order come close to "
+        "the latter, but do not quite reach it, so the model gives a bound.",
         [
             USUAL[0],
             "before: pairwise rounds; after: all messages in flight; 2,048 routers in order",
@@ -197,11 +194,11 @@ def all_together() -> Found:
     runs = [run_factor(one) for one in factors]
     return Found(
         run_factor(factors[0] * factors[1] * factors[2]),
-        "The study multiplies run times without a measurement: 1.1 (memory kept), 1.4, 1.4 and "
-        f"1.3. The same product of the model is {runs[0] * runs[1] * runs[2]:.2f}. In one run only "
-        f"exchanges get faster, by {factors[0]:.2f} (placement), {factors[1]:.2f} (slabs) and "
-        f"{factors[2]:.2f} (pull), so it gains at most {1 / (1 - SHARE):.2f} times: the "
-        "model's figure. Memory is left out on both sides.",
+        "The study multiplies gains in run time without a measurement: 1.1 (memory kept), 1.4, "
+        f"1.4 and 1.3. The same product of the model is {runs[0] * runs[1] * runs[2]:.2f}. In a "
+        f"single run, only the exchanges become faster, by {factors[0]:.2f} (placement), "
+        f"{factors[1]:.2f} (slabs) and {factors[2]:.2f} (pull), so the run gains at most "
+        f"{1 / (1 - SHARE):.2f} times. Memory is omitted on both sides.",
         USUAL,
     )
 

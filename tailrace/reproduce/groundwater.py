@@ -51,10 +51,11 @@ def grouped_reading() -> Found:
     by_rows = _reading_s(CORES, row)
     return Found(
         everyone / one,
-        f"{READS} calls: {everyone:.0f} s by all processes, {one:.1f} s by {READERS} "
-        f"readers that scatter. Opening costs all processes {READS * CORES / 1e4:.0f} s of it. A "
-        "share is one request here. With a request for each row of a block of cells it would be "
-        f"{by_rows / one:.0f} times: what MPI merges decides, and the study does not say it.",
+        f"{READS} calls take {everyone:.0f} s if all processes read, and {one:.1f} s if {READERS} "
+        f"readers read and scatter. If all processes read, {READS * CORES / 1e4:.0f} s are spent "
+        "on opening files. Here each process reads its share in one request. With one request per "
+        f"row of a block of cells, the ratio would be {by_rows / one:.0f}. It depends on which "
+        "requests MPI merges, and the study does not say this.",
         ASSUMED,
         Picture(
             "ranks per group",
@@ -77,10 +78,10 @@ def grouped_writing() -> Found:
     grouped = cost(system, replace(collective, writers=READERS, openers=0)).seconds
     return Found(
         everyone / grouped,
-        f"A field of 2.16 GB: {everyone:.1f} s if all processes open the file and {STRIPES} write, "
-        f"{grouped:.1f} s by groups. The difference is the metadata service; the study does not "
-        "say "
-        "how many variables share one opening, which lowers the factor.",
+        f"A field of 2.16 GB takes {everyone:.1f} s if all processes open the file and {STRIPES} "
+        f"write, and {grouped:.1f} s with groups. The difference is the metadata service. The "
+        "study does not say how many variables are written after each open, which would reduce "
+        "the factor.",
         ASSUMED,
     )
 
@@ -89,8 +90,9 @@ def whole_application() -> Found:
     """The whole application, of which the model knows the input and output only."""
     return Found(
         None,
-        "Needs the share of reading and writing in the run, which is not published. With a share s "
-        "before the change and reading alone 25 times as fast, 5 times follows from s = 83 %.",
+        "The prediction needs the share of reading and writing in the run, which is not "
+        "published. If only reading became 25 times as fast, a factor of 5 would follow from a "
+        "share of 83 % before the change.",
         [],
     )
 
@@ -99,10 +101,10 @@ def allreduces() -> Found:
     """Reductions of 8 B by the solver, from the number of its iterations."""
     return Found(
         3.0 * ITERATIONS,
-        "BiCGStab reduces three single numbers and one pair per iteration, four in all as the "
-        "study "
-        f"says. {ITERATIONS:,} reductions of 16 B are as many iterations, so three times that have "
-        "8 B. The others belong to Newton's method and the time step.",
+        "BiCGStab reduces three single numbers and one pair per iteration, which is four "
+        f"reductions, as the study says. {ITERATIONS:,} reductions of 16 B mean the same number of "
+        "iterations, and three times as many reductions of 8 B. The others belong to Newton's "
+        "method and the time step.",
         ["one reduction of 16 B per iteration"],
     )
 
@@ -121,9 +123,10 @@ def allreduce_variants() -> Found:
     x = [float(n) for n in cores]
     return Found(
         direct[-1] / by_node[-1],
-        f"Recursive doubling over all ranks takes {direct[-1]:.1f} s, sums on the nodes first "
-        f"{by_node[-1]:.1f} s, on 131,064 cores, and both grow by one message per doubling. Ranks "
-        "that arrive late, which the study's times contain, are not in the model.",
+        f"On 131,064 cores, recursive doubling over all ranks takes {direct[-1]:.1f} s, and "
+        f"{by_node[-1]:.1f} s if the nodes first compute sums. Both grow by one message per "
+        "doubling. Ranks that arrive late are included in the times of the study, but not in the "
+        "model.",
         ["6 us between nodes, 0.6 us on a node, 12 cores per node"],
         Picture(
             "cores",

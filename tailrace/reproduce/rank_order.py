@@ -48,11 +48,11 @@ def _gyro(order: str) -> Found:
     scale = published["SMP"] / found["SMP"]
     return Found(
         found["SMP"] / found[order],
-        f"By links alone, SMP takes {found['SMP']:.2f}, round-robin {found['round-robin']:.2f} and "
-        f"folded {found['folded']:.2f} s for a field of 1 TB: the ranks of a group are on other "
-        "nodes in every order, so the volume hardly changes. The study does not print the grid of "
-        "the run, and messages that wait for one another at a node's interface are not in the "
-        "model.",
+        f"For a field of 1 TB, the links alone take {found['SMP']:.2f} s (SMP), "
+        f"{found['round-robin']:.2f} s (round-robin) and {found['folded']:.2f} s (folded). In "
+        "every order, the ranks of a group are on different nodes, so the volume hardly changes. "
+        "The study does not print the grid of the run. The model does not include messages that "
+        "wait for one another at the interface of a node.",
         ASSUMED,
         Picture(
             "order (1 SMP, 2 round-robin, 3 folded)",
@@ -86,10 +86,10 @@ def tgyro() -> Found:
         ours.append(found["SMP"] / found["round-robin"])
     return Found(
         sum(ours) / len(ours),
-        "The study prints run times, the model compares the communication, whose share is not "
-        f"published. By links alone the default order is {min(ours):.2f} to {max(ours):.2f} times "
-        "as "
-        "slow. Several GYRO runs share the machine in the study; here they are one.",
+        "The study prints run times, but the model only compares communication, whose share is "
+        f"not published. For the links alone, the default order is {min(ours):.2f} to "
+        f"{max(ours):.2f} times as slow. In the study, several GYRO runs share the machine; here "
+        "they are one run.",
         [ASSUMED[0], "nodes of 12 cores, the first ones of a torus of 25 x 32 x 24"],
         Picture(
             "cores",
