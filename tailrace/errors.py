@@ -3,7 +3,7 @@
 
 
 class TailraceError(Exception):
-    """Something is wrong outside the program; `status` becomes the exit status."""
+    """An error of the command; `status` becomes the exit status."""
 
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)
@@ -11,16 +11,16 @@ class TailraceError(Exception):
 
 
 class Error(Exception):
-    """What the library throws, on all ranks alike.
+    """An error of the library, raised on all ranks alike.
 
     Attributes
     ----------
     code
         "invalid_input", "io", "mpi", "corrupt" or "internal".
     errno
-        Of the failed system call, or None.
+        The errno of the failed system call, or None.
     rank, path, step
-        Where, as far as that is known, else None.
+        The rank, file and step at which it happened; None if unknown.
     """
 
     code = "internal"
@@ -40,7 +40,7 @@ class InvalidInput(Error, ValueError):
 
 
 class FileFailure(Error, OSError):
-    """A file operation failed; `errno` tells why."""
+    """A file operation failed; `errno` gives the reason."""
 
     code = "io"
 

@@ -52,9 +52,9 @@ def Transform(
 ) -> TransformDouble | TransformSingle:
     """Return a transform of fields of `extents` (nz, ny, nx) and `dtype`.
 
-    Real fields (float32, float64) have a half spectrum, complex ones (complex64, complex128) a full
-    one. Options: cutoff, grid, max_fields, kernel, method, threads, mode_order ("ky_kz_kx" or
-    "kz_ky_kx"), scale (what forward multiplies modes by). Collective, blocking.
+    Real fields (float32, float64) have half a spectrum, complex fields (complex64, complex128) a
+    full one. Options: cutoff, grid, max_fields, kernel, method, threads, mode_order ("ky_kz_kx" or
+    "kz_ky_kx"), and scale, by which forward multiplies the modes. Collective, blocking.
     """
     name = _dtype_name("Transform", comm, dtype)
     kind = "real_to_complex" if name in _REAL else "complex_to_complex"
@@ -71,12 +71,13 @@ def ArrayTransform(
 ) -> ArrayTransformDouble | ArrayTransformSingle:
     """Return a transform of some axes of arrays of `shape` (1 to 5 axes) and `dtype`.
 
-    Options: axes (all; the last of them is transformed first, as by scipy.fft; axes that are not
-    listed are batches); for each of them kinds ("fourier", "dct1" to "dct4", "dst1" to "dst4", as
-    scipy.fft defines them, not normalised), kept (the modes of this number of points) and
-    swap_with (the axis that ranks divide afterwards); grid (ranks along each axis of the field, 0:
-    choose), scale, kernel, method, threads. Modes of a real field are complex from its first
-    Fourier axis on, real without any. Collective, blocking.
+    `axes` lists the transformed axes (default: all). As in scipy.fft, the last one is transformed
+    first; axes that are not listed are batches. For each of these axes, `kinds` is "fourier",
+    "dct1" to "dct4" or "dst1" to "dst4" (as scipy.fft defines them, not normalised), `kept` is the
+    number of points whose modes are kept, and `swap_with` is the axis that is divided instead when
+    this axis is transformed. `grid` is the number of ranks along each axis of the field (0:
+    choose). Other options: scale, kernel, method, threads. Modes of a real field are complex from
+    its first Fourier axis on, and real without Fourier axes. Collective, blocking.
     """
     name = _dtype_name("ArrayTransform", comm, dtype)
     if name in _SINGLE:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What those who write make of an output's variables (docs/servers.md)."""
+"""Results that writers compute from the variables of an output (docs/servers.md)."""
 
 from typing import NamedTuple
 
 
 class Product(NamedTuple):
-    """Something that those who write make of the variables of an output, in their idle time.
+    """A result that the writers compute from the variables of an output, in their idle time.
 
-    `stages` are done in order, each a text "NAME key=value ..."; `variables`: of these alone. The
-    result goes to `path`: "{path}" is that of the step without its suffix, "{name}" the product's
-    name. It is made of each `every`-th step.
+    `stages` are executed in order; each is a text "NAME key=value ...". `variables` limits the
+    product to these variables. The result is written to `path`, in which "{path}" is the path of
+    the step without its suffix, and "{name}" the name of the product. It is computed for each
+    `every`-th step.
     """
 
     name: str

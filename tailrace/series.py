@@ -59,13 +59,13 @@ def references(
 ) -> Refs:
     """Return the references of the index `series` of `Output`, and write them to `path`.
 
-    They are of version 1 of Kerchunk's form and show the steps that there are now. `folder`: where
-    readers find the folder of the index, such as "s3://bucket/RUN"; the default is its absolute
-    path. Steps that are not compressed come together in chunks of at most `chunk_bytes`: those that
-    follow each other in a file of several steps; others are copied, up to 16 MiB for each array.
-    With `chunk_bytes=0`, each step is a chunk.
-    Raises `TailraceError` for a file that is no series, and for arrays that references cannot
-    show: pieces of "file_per_rank", and chunks that are not compressed although others are.
+    They have the format of Kerchunk, version 1, and show the steps that the index contains now.
+    `folder` is the location of the folder of the index for readers, such as "s3://bucket/RUN"; the
+    default is its absolute path. Uncompressed steps are combined into chunks of at most
+    `chunk_bytes`: steps that follow each other in a file of several steps form a chunk in place,
+    others are copied, up to 16 MiB for each array. With `chunk_bytes=0`, each step is a chunk.
+    Raises `TailraceError` if the file is not a series, or contains arrays that references cannot
+    describe: pieces of "file_per_rank", and uncompressed chunks among compressed ones.
     """
     index = Path(series).resolve()
     found = {}

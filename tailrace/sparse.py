@@ -63,14 +63,15 @@ def _csr(matrix: Any, who: str) -> Any:
 
 
 class Operator(LinearOperator):  # type: ignore[misc]
-    """y = A x and y = A^T x for a matrix of scipy.sparse, stored as it multiplies fastest.
+    """y = A x and y = A^T x for a matrix of scipy.sparse, in its fastest storage format.
 
-    Integers and single precision become double. The storage is chosen when the operator is made,
-    by timing, which costs some ten multiplies. A^T is multiplied from the same storage, in one
-    thread, or from a storage of its own, which is twice the memory: `store_transpose` says which.
-    None: the own one is made at the 21st use, timed, and kept if it is faster. Other options:
-    format ("auto", or a name of `tailrace list`), expected_multiplies, bit_for_bit (the sums of
-    CSR in order), plain_values, threads. Raises `tailrace.InvalidInput`. Local.
+    Integers and single precision are converted to double precision. The storage format is chosen by
+    timing when the operator is created, which takes as long as about ten multiplies. A^T is
+    multiplied from the same storage, in one thread, or from a separate one, which doubles the
+    memory: `store_transpose` selects this. With None, a separate storage is created at the 21st
+    use, timed, and kept if it is faster. Other options: format ("auto", or a name of `tailrace
+    list`), expected_multiplies, bit_for_bit (sums in the order of CSR), plain_values, threads.
+    Raises `tailrace.InvalidInput`. Local.
     """
 
     def __init__(self, matrix: Any, *, store_transpose: bool | None = None, **options: Any) -> None:
@@ -87,12 +88,12 @@ class Operator(LinearOperator):  # type: ignore[misc]
 
     @property
     def storage(self) -> str:
-        """Format, columns and values in words, as in "sell, 8-bit columns, fp32"."""
+        """Storage format and types of columns and values, such as "sell, 8-bit columns, fp32"."""
         return self._stored.storage
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of the storage, that of the transpose included where there is one."""
+        """Size of the storage in bytes, including that of the transpose, if there is one."""
         turned = self._turned
         return self._stored.memory_bytes + (0 if turned is None else turned.memory_bytes)
 
@@ -163,10 +164,10 @@ def _product(
 class IncompleteLu(LinearOperator):  # type: ignore[misc]
     """x = U^-1 L^-1 b with the ILU(0) of a square matrix: `M` of SciPy's solvers.
 
-    Each place of the diagonal needs an item. Options: schedule, bit_for_bit, single_precision (the
-    factors; sums stay in double), symmetric (ICC(0) of the lower triangle of a positive definite
-    matrix: `M` of cg; `shift` tells what the diagonal had to grow by, relative to itself). Raises
-    `tailrace.InvalidInput`, naming the row, where a pivot is zero. Local.
+    Each row needs an item on the diagonal. Options: schedule, bit_for_bit, single_precision (of the
+    factors; sums are in double precision), and symmetric: ICC(0) of the lower triangle of a
+    positive definite matrix, as `M` of cg. `shift` is then the increase of the diagonal, relative
+    to itself. Raises `tailrace.InvalidInput`, naming the row, if a pivot is zero. Local.
     """
 
     def __init__(self, matrix: Any, **options: Any) -> None:
@@ -179,12 +180,12 @@ class IncompleteLu(LinearOperator):  # type: ignore[misc]
 
     @property
     def storage(self) -> str:
-        """Schedule and values in words, as in "levels, fp64"."""
+        """Schedule and type of the values, such as "levels, fp64"."""
         return self._factors.storage
 
     @property
     def shift(self) -> float:
-        """What ICC(0) (`symmetric`) added to the diagonal, relative to it; else 0."""
+        """Shift that ICC(0) (`symmetric`) added to the diagonal, relative to it; otherwise 0."""
         return self._factors.shift
 
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,9 +37,10 @@ class Part:
     Attributes
     ----------
     name
-        The variable.
+        Name of the variable.
     data
-        Its values; changing them changes what the product writes. Valid during the call only.
+        Values of the variable. Changes to them change what the product writes. Valid only during
+        the call.
     start
         Global index of the box's first item.
     extents

@@ -287,12 +287,13 @@ def write(
     ds: Any, path: str | os.PathLike[str], comm: Any = None, layout: tailrace.Layout | None = None,
     *, dims: Sequence[str] | None = None, step: int = 0, output: tailrace.Output | None = None,
 ) -> None:  # fmt: skip
-    """Write a dataset, of which each rank has a part, to one netCDF-4 file.
+    """Write a dataset that is distributed over the ranks to one netCDF-4 file.
 
-    `layout` says which part of the dimensions `dims` (those of the first variable with as many) a
-    rank has; on one rank it may be left out. `output`: to write with, in the background unless its
-    `servers` is "none"; without it the file is complete on return. Raises on all ranks alike.
-    Collective, blocking.
+    `layout` determines which part of the dimensions `dims` each rank holds; on one rank it may be
+    omitted. The default of `dims` are the dimensions of the first variable with as many axes as the
+    layout. `output` writes the file, in the background unless its `servers` is "none". Without
+    `output`, the file is complete when the call returns. Raises on all ranks alike. Collective,
+    blocking.
     """
     comm = MPI.COMM_WORLD if comm is None else require_comm(comm)
 
@@ -377,9 +378,9 @@ def open_dataset(
 ) -> Any:  # fmt: skip
     """Return this rank's part of the dataset in a netCDF-4 or HDF5 file, in memory.
 
-    `split`: the dimension that is shared out in slabs, by default the first one of the largest
-    variable; or `layout` and `dims`, the names of its axes. `decode`: as xarray.decode_cf takes.
-    Raises on all ranks alike. Collective, blocking.
+    `split` is the dimension that is divided into slabs; the default is the first dimension of the
+    largest variable. Alternatively, pass `layout`, and in `dims` the names of its axes. Other
+    arguments are passed to xarray.decode_cf. Raises on all ranks alike. Collective, blocking.
     """
     comm = MPI.COMM_WORLD if comm is None else require_comm(comm)
     name = together(comm, lambda: os.fspath(path), same=True)

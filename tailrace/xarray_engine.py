@@ -24,9 +24,9 @@ def _is_folder(path: Any) -> bool:
 
 
 class TailraceBackend(BackendEntrypoint):
-    """engine="tailrace" of xarray.open_dataset: this rank's part with `comm`, else all of it."""
+    """engine="tailrace" of xarray.open_dataset: this rank's part with `comm`, otherwise all."""
 
-    description = "Open the folder of a run; read files with the ranks of a job, checksums compared"
+    description = "Open the folder of a run; read files with the ranks of a job; compare checksums"
     open_dataset_parameters = (
         "filename_or_obj", "drop_variables", "mask_and_scale", "decode_times", "decode_coords",
         "decode_timedelta", "use_cftime", "concat_characters", "comm", "split",

@@ -67,8 +67,8 @@ void require_few_shells(const Case& values, const NavierStokesOptions& options) 
   const auto& l = options.lengths;
   refuse_grid(values,
               fmt::format("the largest wave number of {} in a box of {:.6g} x {:.6g} x {:.6g} "
-                          "(grid.lx, ly, lz) is {:.3g} times the smallest; spectra have a "
-                          "shell for each, at most {:.0g}",
+                          "(grid.lx, ly, lz) is {:.3g} times the smallest; spectra have a shell "
+                          "for each multiple, at most {:.0g}",
                           grid_of(options), l[2], l[1], l[0], shells, max_shells));
 }
 

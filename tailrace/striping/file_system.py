@@ -104,8 +104,8 @@ def _check(path: Path, count: int, size: int) -> None:
             raise TailraceError(f"{path} is a device or a pipe, not a file or a folder")
         if path.stat().st_size > 0:
             raise TailraceError(
-                f"{path} contains data: stripes are set when a file is created. Set them on its "
-                f"folder or on a new name, copy it there (cp) and rename the copy"
+                f"{path} contains data: stripes can only be set for new files. Set them on the "
+                "folder or on a new file, copy the data into it (cp), and rename it"
             )
 
 
