@@ -40,7 +40,9 @@ def prefix_of(family: str | None = None) -> Path:
             raise TailraceError(f"--mpi {family}: this package has {known}", status=2)
         return ROOT / family
     if family is not None:
-        raise TailraceError(f"--mpi {family}: only a binary wheel contains several families", status=2)
+        raise TailraceError(
+            f"--mpi {family}: only a binary wheel contains several families", status=2
+        )
     program = shutil.which("tailrace-list")
     prefix = Path(program).resolve().parent.parent if program else None
     if prefix is None or not (prefix / "include" / "tailrace.h").is_file():

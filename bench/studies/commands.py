@@ -81,7 +81,10 @@ def servers(
     folder: Folder = FOLDER,
     throttle: Throttle = "",
     fractions: Annotated[
-        str, option("Also limit the disk to 1/2, 1/4, ... of its speed: 2,4.", metavar="TEXT", hidden=True)
+        str,
+        option(
+            "Also limit the disk to 1/2, 1/4, ... of its speed: 2,4.", metavar="TEXT", hidden=True
+        ),
     ] = "",
     steps: Steps = 4,
     every: Annotated[int, option("Steps between outputs.", min=1)] = 1,
@@ -95,7 +98,8 @@ def servers(
         bool, option("Repeat with a competing writer.", "--competitor", hidden=True)
     ] = False,
     idle_s: Annotated[
-        float, option("Time for which idle servers are observed.", metavar="SECONDS", min=0, hidden=True)
+        float,
+        option("Time for which idle servers are observed.", metavar="SECONDS", min=0, hidden=True),
     ] = 1,
     entries: Entries = "",
     no_other_libraries: NoOtherLibraries = False,

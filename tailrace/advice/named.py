@@ -66,8 +66,8 @@ def named_setting(what: str, runner: Runner) -> Setting:
     setting = read_settings(Path(what))
     if not (setting.environment or setting.options or setting.wrapper):
         raise TailraceError(
-            f'{what}: contains no settings; expected [environment] with NAME = "VALUE" and [launcher] '
-            'with options = [["--bind-to", "core"]]',
+            f'{what}: contains no settings; expected [environment] with NAME = "VALUE" and '
+            '[launcher] with options = [["--bind-to", "core"]]',
             status=2,
         )
     return setting

@@ -39,7 +39,9 @@ def new_hasher(algorithm: str) -> Hasher:
     if algorithm == SHA256:
         return hashlib.sha256()
     if algorithm != BLAKE3:
-        raise TailraceError(f"{algorithm}: unknown checksum algorithm; it may need a newer version of Tailrace")
+        raise TailraceError(
+            f"{algorithm}: unknown checksum algorithm; it may need a newer version of Tailrace"
+        )
     try:
         from blake3 import blake3  # noqa: PLC0415
     except ImportError:

@@ -51,7 +51,10 @@ def _option(text: str, *names: str, metavar: str, hidden: bool = False) -> Any:
 
 
 def advise(
-    command: Annotated[list[str], typer.Argument(help="After --: the program and its arguments.", show_default=False)],
+    command: Annotated[
+        list[str],
+        typer.Argument(help="After --: the program and its arguments.", show_default=False),
+    ],
     ranks: RanksOption,
     budget_s: Annotated[
         float, typer.Option("--budget", min=1, metavar="S", help="Time limit for the trials [s].")

@@ -296,7 +296,9 @@ def copy(
 def stage(
     paths: Paths,
     dry_run: DryRun = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until all bundles can be read.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until all bundles can be read.")
+    ] = False,
     config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:

@@ -138,7 +138,11 @@ class Output:
     def rebuilt(self, done: Any) -> None:
         """Print what `rebuild-index` found."""
         text = f"added {done.bundles} bundles with {done.members} members, {done.copies} copies"
-        text += "\nCopies are not counted until `tailrace archive verify` has read them" if done.copies else ""
+        text += (
+            "\nCopies are not counted until `tailrace archive verify` has read them"
+            if done.copies
+            else ""
+        )
         self._result(dataclasses.asdict(done), text, done.problems)
 
     def quota(self, rooms: list[Any], shares: list[Any]) -> None:

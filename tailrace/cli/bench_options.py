@@ -71,7 +71,9 @@ Throttle = Annotated[
 ]
 Steps = Annotated[int, option("Steps of a run.", min=1)]
 ComputeS = Annotated[float, option("Computing time of a step.", metavar="SECONDS", min=0)]
-ComputeOption = Annotated[Compute, option("work keeps the cores busy, sleep does not.", metavar="work|sleep")]
+ComputeOption = Annotated[
+    Compute, option("work keeps the cores busy, sleep does not.", metavar="work|sleep")
+]
 Patterns = Annotated[str, option("Patterns, separated by commas.", metavar="TEXT")]
 Methods = Annotated[
     str, option("More methods, as in 'pull:chunk=4k;pull:chunk=512'.", metavar="TEXT")
@@ -82,9 +84,12 @@ Entries = Annotated[
 Nodes = Annotated[
     int, option("Number of nodes to emulate on this machine.", min=1, hidden=not in_clone())
 ]
-Bus = Annotated[float, option("Load the memory bus with this many bytes/s.", metavar="BYTES", min=0)]
+Bus = Annotated[
+    float, option("Load the memory bus with this many bytes/s.", metavar="BYTES", min=0)
+]
 RareBus = Annotated[
-    float, option("Load the memory bus with this many bytes/s.", metavar="BYTES", min=0, hidden=True)
+    float,
+    option("Load the memory bus with this many bytes/s.", metavar="BYTES", min=0, hidden=True),
 ]
 FOLDER = Path("bench-output")
 

@@ -75,7 +75,9 @@ def measure_bench(
     else:
         getattr(module, "show", show)(console, measured)
         if bus is not None:
-            console.print(f"processor {bus.cpu} moved {bus.bytes_per_s / 1e9:.1f} GB/s during the measurement")
+            console.print(
+                f"processor {bus.cpu} moved {bus.bytes_per_s / 1e9:.1f} GB/s during the measurement"
+            )
     if picture is not None:
         module.draw(picture, measured)
         typer.echo(f"picture in {picture}", err=prints_json(json))

@@ -27,9 +27,7 @@ def config(
     ] = False,
     fortran: Annotated[
         bool,
-        typer.Option(
-            "--fortran-sources", help="Print the source files of the Fortran module."
-        ),
+        typer.Option("--fortran-sources", help="Print the source files of the Fortran module."),
     ] = False,
     language: Annotated[str, typer.Option(help="Language of the program: c or c++.")] = "c",
     mpi: Annotated[

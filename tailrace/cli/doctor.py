@@ -20,7 +20,10 @@ from tailrace.profile.records import records_folder
 
 
 def doctor(
-    command: Annotated[list[str], typer.Argument(help="After --: the program and its arguments.", show_default=False)],
+    command: Annotated[
+        list[str],
+        typer.Argument(help="After --: the program and its arguments.", show_default=False),
+    ],
     ranks: RanksOption,
     fail_on: Annotated[
         str,

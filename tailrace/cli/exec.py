@@ -32,7 +32,10 @@ DENSE_LIBRARIES = {
 
 
 def exec_(
-    command: Annotated[list[str], typer.Argument(help="After --: the program and its arguments.", show_default=False)],
+    command: Annotated[
+        list[str],
+        typer.Argument(help="After --: the program and its arguments.", show_default=False),
+    ],
     ranks: RanksOption,
     context: typer.Context,
     what: Annotated[

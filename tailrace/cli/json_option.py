@@ -76,7 +76,9 @@ def require_json_place(to: Path | None) -> None:
     if to is not None and not prints_json(to):
         require_place(to, "--json")
         if to.exists() and not _holds_json(to):
-            raise TailraceError(f"--json {to}: exists and does not contain JSON; give a new file", status=2)
+            raise TailraceError(
+                f"--json {to}: exists and does not contain JSON; give a new file", status=2
+            )
 
 
 def _holds_json(path: Path) -> bool:

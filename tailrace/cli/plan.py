@@ -54,7 +54,12 @@ def _plan(
     ] = None,
     source: Annotated[
         Path | None,
-        _option("Read them from a file of `bench io --json FILE`.", "--from", metavar="FILE", hidden=True),
+        _option(
+            "Read them from a file of `bench io --json FILE`.",
+            "--from",
+            metavar="FILE",
+            hidden=True,
+        ),
     ] = None,
     storage: Annotated[
         str, _option("File system: a TOML file, or hopper, spider, ...", metavar="NAME")
@@ -74,9 +79,13 @@ def _plan(
     servers_per_node: Annotated[
         int, _option("Servers per node that only serves.", min=1, hidden=True)
     ] = 1,
-    copy: Annotated[str, _option("Copy bandwidth of all ranks of a node together.", hidden=True)] = "10G",
+    copy: Annotated[
+        str, _option("Copy bandwidth of all ranks of a node together.", hidden=True)
+    ] = "10G",
     network: Annotated[str, _option("Network bandwidth of a node.", hidden=True)] = "10G",
-    disturbance: Annotated[float, _option("Share by which transfers slow down computing.", hidden=True)] = 0.0019,
+    disturbance: Annotated[
+        float, _option("Share by which transfers slow down computing.", hidden=True)
+    ] = 0.0019,
     json_to: JsonOption = None,
     picture: Annotated[
         Path | None, _option("Draw the result (.png, .svg).", metavar="FILE", hidden=True)
@@ -149,8 +158,8 @@ def _machine(
         return Machine(writer=one, file_system=whole, load=load)
     if writer or file_system or folder or source:
         raise TailraceError(
-            "--storage describes the file system: omit --writer, --file-system, --measure "
-            "and --from",
+            "--storage describes the file system: omit --writer, --file-system, --measure and "
+            "--from",
             status=2,
         )
     system = find_file_system(storage)

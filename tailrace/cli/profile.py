@@ -25,7 +25,8 @@ from tailrace.progress import working
 def profile(
     ranks: RanksOption,
     command: Annotated[
-        list[str] | None, typer.Argument(help="After --: the program and its arguments.", show_default=False)
+        list[str] | None,
+        typer.Argument(help="After --: the program and its arguments.", show_default=False),
     ] = None,
     json_to: JsonOption = None,
     routines: Annotated[
@@ -37,7 +38,9 @@ def profile(
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FOLDER", help="Keep the records of the ranks in this folder."),
+        typer.Option(
+            "-o", "--output", metavar="FOLDER", help="Keep the records of the ranks in this folder."
+        ),
     ] = None,
     read: Annotated[
         Path | None,
@@ -49,7 +52,9 @@ def profile(
     Example: tailrace profile -n 4 -- ./app input.txt
     """
     if (read is None) == (not command):
-        raise TailraceError("give a program (-- PROGRAM ARGS) or a folder of records (--read FOLDER)", status=2)
+        raise TailraceError(
+            "give a program (-- PROGRAM ARGS) or a folder of records (--read FOLDER)", status=2
+        )
     files = {"--json": json_to, "--report": report}
     require_json_place(json_to)
     if report is not None:

@@ -21,7 +21,9 @@ def report(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Page [default: RUN/report.html, or FILE.html for FILE.json]."),
+        typer.Option(
+            "-o", "--output", help="Page [default: RUN/report.html, or FILE.html for FILE.json]."
+        ),
     ] = None,
     trace: Annotated[
         Path | None,

@@ -27,7 +27,9 @@ def reproduce(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write a page with the model's curves."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write a page with the model's curves."
+        ),
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
@@ -88,7 +90,7 @@ def _show(rows: list[Row], one: bool) -> None:
         return
     good = sum(row.reproduced for row in rows)
     console.print(
-        f"{good} of {len(printed)} figures with printed values are within 15 %. "
-        "`tailrace reproduce NAME` gives the reason for a difference.",
+        f"{good} of {len(printed)} figures with printed values are within 15 %. `tailrace "
+        "reproduce NAME` gives the reason for a difference.",
         highlight=False,
     )

@@ -55,9 +55,8 @@ def run(
     """
     if _is_program(case[0]):
         raise TailraceError(
-            f"{case[0]}: is a program, not a case; run it by "
-            f"tailrace exec --with waiting -- {case[0]}, or profile it by "
-            f"tailrace profile -- {case[0]}",
+            f"{case[0]}: is a program, not a case; run it by tailrace exec --with waiting -- "
+            f"{case[0]}, or profile it by tailrace profile -- {case[0]}",
             status=2,
         )
     if len(case) > 1:
@@ -66,8 +65,8 @@ def run(
             sets = " ".join(f"--set {shlex.quote(key)}" for key in keys)
             raise TailraceError(f"{keys[0]}: give a key of the case as {sets}", status=2)
         raise TailraceError(
-            f"{case[1]}: give one case only; run your own program by "
-            "tailrace exec --with waiting -- ./app",
+            f"{case[1]}: give one case only; run your own program by tailrace exec --with waiting "
+            "-- ./app",
             status=2,
         )
     given = [*(settings or []), *([f"output.servers={servers}"] if servers else [])]

@@ -101,7 +101,9 @@ def advise(
     number = targets or file_system.count_targets(path)
     if number == 0:
         kind = file_system.file_system_of(path)
-        raise TailraceError(f"{path}: {kind} does not report its number of storage targets; give --targets")
+        raise TailraceError(
+            f"{path}: {kind} does not report its number of storage targets; give --targets"
+        )
     advice = advise_stripes(files, writers, size, number)
     command = file_system.set_command(path, advice.count, advice.size)
     hints = f"striping_factor={advice.count}:striping_unit={short_size(advice.size)}"

@@ -143,7 +143,8 @@ def _tune(
         list[str] | None,
         typer.Option(
             metavar="NAME:KEY=VALUE",
-            help="fft or exchange with extents=64x64x64, allreduce or alltoall with bytes=8; repeatable.",
+            help="fft or exchange with extents=64x64x64, allreduce or alltoall with bytes=8; "
+            "repeatable.",
         ),
     ] = None,
     ranks: RanksOption = "2",

@@ -112,7 +112,9 @@ def _show_file(console: Console, line: Line) -> None:
     elif line["damaged"]:
         console.print(f"[red]DAMAGED[/red] {path}")
     elif line["unreadable"]:
-        console.print(f"[yellow]UNREADABLE[/yellow] {path}: a part of this file could not be checked")
+        console.print(
+            f"[yellow]UNREADABLE[/yellow] {path}: a part of this file could not be checked"
+        )
     elif not line["checksums"]:
         console.print(f"[yellow]ok[/yellow] {path}: no checksums: structure only")
     else:

@@ -123,8 +123,7 @@ def read_topology(source: str) -> dict[str, list[str]]:
     if not found:
         raise TailraceError(
             f"--topology {source}: {name} contains no tree of switches (SwitchName=... Nodes=..., "
-            "or "
-            "topology.yaml with tree:)",
+            "or topology.yaml with tree:)",
             status=2,
         )
     return found

@@ -89,7 +89,10 @@ def cpu_map(rank_map: RankMap) -> str:
 def _slurm_caveat(rank_map: RankMap) -> str:
     if cpu_map(rank_map):
         return ""
-    return "the cores of the ranks differ between nodes, so one CPU map cannot describe them; add a binding"
+    return (
+        "the cores of the ranks differ between nodes, so one CPU map cannot describe them; add a "
+        "binding"
+    )
 
 
 WRITERS = (

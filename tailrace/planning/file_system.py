@@ -41,7 +41,9 @@ class Metadata:
     creates_per_s: float = _number(INFINITE, "files created per second", 1e-9)
     opens_per_s: float = _number(INFINITE, "files opened per second", 1e-9)
     stats_per_s: float = _number(INFINITE, "queries of file sizes per second", 1e-9)
-    object_s: float = _number(0, "time that a client needs for each further stripe of a file that it opens")
+    object_s: float = _number(
+        0, "time that a client needs for each further stripe of a file that it opens"
+    )
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,11 @@ class Network:
     routers: int = _number(0, "nodes that forward requests to the targets; 0: not modelled")
     router_bytes_per_s: float = _number(INFINITE, "bandwidth of one forwarding node", 1)
     machine: str = field(
-        default="", metadata={"help": "machine whose links are included, as for `tailrace plan transposes --machine`; '': none"}
+        default="",
+        metadata={
+            "help": "machine whose links are included, as for `tailrace plan transposes "
+            "--machine`; '': none"
+        },
     )
 
 

@@ -95,7 +95,8 @@ def check(job: Job, machine: Machine) -> None:
     if job.steps and job.steps < job.interval:
         raise TailraceError(
             f"{job.steps} steps: the run ends before the first output, at an interval of "
-            f"{job.interval} steps", status=2
+            f"{job.interval} steps",
+            status=2,
         )
     if not 0 <= machine.load < 1:
         raise TailraceError(

@@ -38,10 +38,9 @@ def loadable(library: Path) -> Path:
         else:
             return link / library.name
     raise TailraceError(
-        f"{library}: it cannot be preloaded, because its path has a blank, a colon or "
-        "another character that ld.so interprets, and no link to it can be made in "
-        f"{cache} "
-        f"({why}); set TAILRACE_CACHE to another folder for the link"
+        f"{library}: it cannot be preloaded, because its path has a blank, a colon or another "
+        f"character that ld.so interprets, and no link to it can be made in {cache} ({why}); set "
+        "TAILRACE_CACHE to another folder for the link"
     )
 
 

@@ -94,4 +94,7 @@ def region_notes(records: list[Record]) -> list[str]:
     lost = sum(record.facts.get("lost_regions", 0) for record in records)
     if not lost:
         return []
-    return [f"{lost} times, a region ended that was not open, or a limit was exceeded (128 regions, 64 nested)"]
+    return [
+        f"{lost} times, a region ended that was not open, or a limit was exceeded (128 regions, 64 "
+        "nested)"
+    ]

@@ -115,7 +115,11 @@ def _routines(profile: dict[str, Any]) -> list[str]:
         )
     more = len(busy) - TOP
     notes = [f"({more} more)"] if more > 0 else []
-    return [*lines, *notes, "Shares refer to the processor time outside MPI; that of (not running) to USER"]
+    return [
+        *lines,
+        *notes,
+        "Shares refer to the processor time outside MPI; that of (not running) to USER",
+    ]
 
 
 def _calls(profile: dict[str, Any]) -> list[str]:

@@ -83,8 +83,7 @@ def find_waiting(records: list[Record]) -> Waiting:
     if lost:
         found.notes.append(
             f"{lost} calls were made after the list of events was full; their waiting time is not "
-            "shown "
-            "(TAILRACE_PROFILE=events=N sets its length)"
+            "shown (TAILRACE_PROFILE=events=N sets its length)"
         )
     return found
 
@@ -95,12 +94,13 @@ def clock_notes(records: list[Record]) -> list[str]:
     if not steps:
         return []
     error_us = max(sum(step.error_s for step in way) for way in steps) * 1e6
-    notes = [f"times of all nodes were converted to one clock, to within {error_us:.3g} us at both ends"]
+    notes = [
+        f"times of all nodes were converted to one clock, to within {error_us:.3g} us at both ends"
+    ]
     if not all(step.has_end for way in steps for step in way):
         notes = [
             f"times of all nodes were converted to one clock, to within {error_us:.3g} us at the "
-            "start; how "
-            "their clocks drifted is not known, as the run did not reach MPI_Finalize"
+            "start; how their clocks drifted is not known, as the run did not reach MPI_Finalize"
         ]
     return notes
 
@@ -158,7 +158,9 @@ def _collectives(records: list[Record], found: Waiting) -> None:
         alike = np.all(kinds == kinds[0], axis=0)
         if not alike.all():  # a call that only some ranks made: nothing after it can be matched
             calls = int(np.argmin(alike))
-            found.notes.append(f"the collective calls of a communicator match only up to number {calls}")
+            found.notes.append(
+                f"the collective calls of a communicator match only up to number {calls}"
+            )
         if calls == 0:
             continue
         roots = parts[0][1].events["peer"][parts[0][2][:calls]]

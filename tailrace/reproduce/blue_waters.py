@@ -91,8 +91,8 @@ def placement_output() -> Found:
         f"Published for the faster job: {STEP_S} s per step and {output_s:.1f} s of output. The "
         f"model gives {step_s:.1f} s for a step of the slower job. The links between its nodes and "
         f"the forwarding nodes are busy {slow_s / fast_s:.2f} times as long as in the faster job, "
-        "and its output takes longer by the same factor. In the study, its output takes "
-        "32.6 s, which is 1.23 times as long.",
+        "and its output takes longer by the same factor. In the study, its output takes 32.6 s, "
+        "which is 1.23 times as long.",
         [
             *USUAL,
             "480 forwarding nodes spread evenly; each router of the job sends to 8 of them",

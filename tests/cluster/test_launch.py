@@ -145,8 +145,8 @@ def test_what_a_heterogeneous_job_cannot_start_is_refused(slurm: Cluster) -> Non
     assert done.returncode != 0
     lines = [line for line in done.stderr.splitlines() if line.startswith("tailrace: ")]
     assert lines == [
-        "tailrace: -n 2: this heterogeneous job has 1 + 2 tasks: omit -n to use all 3, or "
-        "give at most 1 for the first component alone"
+        "tailrace: -n 2: this heterogeneous job has 1 + 2 tasks: omit -n to use all 3, or give at "
+        "most 1 for the first component alone"
     ]
     done = slurm.on("head", *f"{HET} srun --het-group=0,1 {SHORT} -o het_refused".split())
     assert done.returncode != 0

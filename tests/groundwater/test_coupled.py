@@ -137,7 +137,11 @@ def test_g5_with_sorption_and_decay(tmp_path: Path, coupling: str) -> None:
     [
         ('species = "A"', 'species = "D"', "decay of `D`: `D` is not a primary species"),
         ("rate = 0.8", "", "decay of `A`: give either rate or half_life"),
-        ('products = "B"', 'products = "Bb"', "decay of `A`: `Bb` is not a species; did you mean `B`"),
+        (
+            'products = "B"',
+            'products = "Bb"',
+            "decay of `A`: `Bb` is not a species; did you mean `B`",
+        ),
     ],
 )
 def test_bad_decays(tmp_path: Path, old: str, new: str, message: str) -> None:

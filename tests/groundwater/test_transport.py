@@ -236,7 +236,11 @@ def test_a_constant_stays_constant(tmp_path: Path) -> None:
         ("Ca++ charge", "Ca+ charge", "`Ca+` is not a primary species; did you mean `Ca++`?"),
         ('"H+ pH 5", ', "", "there is no condition for `H+`"),
         ('water = "inlet"', 'water = "inlett"', "`inlett` is not a water; did you mean `inlet`?"),
-        ('name = "Calcite"', 'name = "Calcit"', "`Calcit` is not a mineral; did you mean `Calcite`?"),
+        (
+            'name = "Calcite"',
+            'name = "Calcit"',
+            "`Calcit` is not a mineral; did you mean `Calcite`?",
+        ),
         ("total 1e-3", "totl 1e-3", "second word must be pH, total, free, charge, mineral or gas"),
         ("../chemistry/calcite.toml", "missing.toml", "missing.toml"),
     ],

@@ -391,7 +391,10 @@ def test_read_back_says_what_is_elsewhere(tmp_path: Path) -> None:
             ["--grid", "4", "--ranks-per-node", "2", "--order", "best"],
             "expected one of consecutive",
         ),
-        (["--grid", "4x4", "--ranks-per-node", "3", "--order", "tiles"], "the same number of ranks on each"),
+        (
+            ["--grid", "4x4", "--ranks-per-node", "3", "--order", "tiles"],
+            "the same number of ranks on each",
+        ),
         (["--grid", "4", "--ranks-per-node", "2", "--pattern", "all"], "neighbours or lines"),
         (["--grid", "4x4", "--ranks-per-node", "4", "--bytes", "1:2:3"], "names 3 sizes"),
         (["--grid", "4", "--ranks-per-node", "2", "--scatter", "4"], "ranks below 4"),

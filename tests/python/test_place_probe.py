@@ -48,6 +48,9 @@ def test_command_finds_the_slow_node(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_launchers_that_start_nothing_are_said() -> None:
-    for words, message in ((["/no/such"], "No such file"), (["false"], "no rank completed the probe")):
+    for words, message in (
+        (["/no/such"], "No such file"),
+        (["false"], "no rank completed the probe"),
+    ):
         done = CliRunner().invoke(app, ["map", "probe", "--", *words])
         assert isinstance(done.exception, TailraceError) and message in str(done.exception)

@@ -261,7 +261,10 @@ def test_wrong_input_is_named(tmp_path: Path) -> None:
         (["--ranks", "32", *USUAL, *DISK, "--total-bytes", "1G"], "either --bytes"),
         (["--ranks", "32", *USUAL, *DISK, "--step-s", "0"], "time of a step"),
         (["--ranks", "32", *USUAL, *DISK, "--interval", "0"], "interval = 0"),
-        (["--ranks", "32", *USUAL, *DISK, "--steps", "3"], "3 steps: the run ends before the first output"),
+        (
+            ["--ranks", "32", *USUAL, *DISK, "--steps", "3"],
+            "3 steps: the run ends before the first output",
+        ),
         (["--ranks", "32", *USUAL, "--from", str(other)], "tailrace bench io"),
         (["--ranks", "32", *USUAL, "--from", str(text)], "not JSON"),
         (["--ranks", "32", *USUAL, "--from", str(tmp_path / "gone")], "No such file"),

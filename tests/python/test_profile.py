@@ -160,7 +160,9 @@ def test_loose_communicators_and_other_nodes_are_said(tmp_path: Path) -> None:
     assert not found.by_row
     assert "late senders and receivers are not shown on 1 of 1 communicators" in found.notes[0]
     write_rank(tmp_path, 1, [(10, 90, 1, 0, ALL, -1, 0)], 2, boot="c")
-    assert "2 nodes have clocks with unknown offsets" in find_waiting(read_records(tmp_path)).notes[0]
+    assert (
+        "2 nodes have clocks with unknown offsets" in find_waiting(read_records(tmp_path)).notes[0]
+    )
 
 
 def test_summary_and_page(tmp_path: Path) -> None:

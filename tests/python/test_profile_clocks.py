@@ -43,7 +43,9 @@ def test_clocks_of_nodes_are_put_on_one(tmp_path: Path) -> None:
     assert found.by_row[0, 0] == pytest.approx(100e-6, abs=1e-8)
     assert found.by_row.get((1, 0), 0.0) == pytest.approx(0.0, abs=1e-8)
     assert found.by_row[2, 0] == pytest.approx(60e-6, abs=1e-8)
-    assert found.notes == ["times of all nodes were converted to one clock, to within 3 us at both ends"]
+    assert found.notes == [
+        "times of all nodes were converted to one clock, to within 3 us at both ends"
+    ]
     assert [w[0]["from_s"] for w in windows_of(records, found) if w] == []
 
 

@@ -79,7 +79,9 @@ def main() -> int:
     words = ["counting", str(folder / "h5py.h5"), "lzf", "5"]
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert "lzf is compressed by filter lzf (32000), which is not installed" in done.stderr, done.stderr
+    assert "lzf is compressed by filter lzf (32000), which is not installed" in done.stderr, (
+        done.stderr
+    )
     # A library that is too old for a file says so; it may also be new enough.
     path = folder / "newest.h5"
     with h5py.File(path, "w", libver="latest") as file:

@@ -28,5 +28,7 @@ def propose(situation: Situation) -> list[Setting]:
         other = "active" if now == "passive" else "passive"
         found.append(Setting(f"OpenMP {other}", {"OMP_WAIT_POLICY": other}))
     if not found:
-        raise DoesNotApplyError("there is one rank without OpenMP threads, or this MPI has no such setting")
+        raise DoesNotApplyError(
+            "there is one rank without OpenMP threads, or this MPI has no such setting"
+        )
     return found

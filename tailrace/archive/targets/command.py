@@ -101,7 +101,9 @@ class Command(Target):
             raise self.fail("", f"{name} = {template!r}: {error}") from error
         if unknown := ", ".join(f"{{{field}}}" for field in sorted(used - set(TEMPLATES[name]))):
             known = ", ".join(f"{{{field}}}" for field in TEMPLATES[name]) or "none"
-            raise self.fail("", f"{name} contains an unknown name {unknown}; it may contain: {known}")
+            raise self.fail(
+                "", f"{name} contains an unknown name {unknown}; it may contain: {known}"
+            )
         missing = NEEDED.get(name, set()) - used
         if not words or missing or (name in ("stage", "staged") and not used):
             needed = missing or set(TEMPLATES[name])
