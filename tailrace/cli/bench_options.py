@@ -72,7 +72,7 @@ Throttle = Annotated[
 Steps = Annotated[int, option("Steps of a run.", min=1)]
 ComputeS = Annotated[float, option("Computing time of a step.", metavar="SECONDS", min=0)]
 ComputeOption = Annotated[
-    Compute, option("work keeps the cores busy, sleep does not.", metavar="work|sleep")
+    Compute, option("work keeps cores busy, sleep does not.", metavar="work|sleep")
 ]
 Patterns = Annotated[str, option("Patterns, separated by commas.", metavar="TEXT")]
 Methods = Annotated[

@@ -260,12 +260,8 @@ def demo(
         float, typer.Option(min=0.0, max=1e6, help="Time at which the flow ends.")
     ] = END,
     every: Annotated[int, typer.Option(min=1, help="Steps between field files.")] = EVERY,
-    piece: Annotated[
-        int, typer.Option(min=1, help="Steps timed with each kind of output.")
-    ] = PIECE,
-    repeats: Annotated[
-        int, typer.Option(min=1, max=1000, help="Rounds over all kinds of output.")
-    ] = REPEATS,
+    piece: Annotated[int, typer.Option(min=1, help="Steps per kind of output.")] = PIECE,
+    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Rounds over all kinds.")] = REPEATS,
     quick: Annotated[
         bool, typer.Option("--quick", help="Run for about 20 s, and save a picture.")
     ] = False,

@@ -70,7 +70,7 @@ def _map(
     pattern: Annotated[str, _text("neighbours, or lines (all-to-all along axes).")] = "neighbours",
     size: Annotated[
         str,
-        _text("Bytes of a message: one size, or one per axis: 64K:64K:8K.", "--bytes", metavar="N"),
+        _text("Bytes of a message, or per axis: 64K:64K:8K.", "--bytes", metavar="N"),
     ] = "1",
     per_node: Annotated[int | None, _count("Ranks per node.", "--ranks-per-node")] = None,
     hosts: Annotated[str, _text("Nodes: a,b or a:4,b:4 [default: the job's].")] = "",
@@ -88,9 +88,7 @@ def _map(
             hidden=True,
         ),
     ] = "",
-    machine: Annotated[
-        str, _text("Compute link times on this machine, e.g. torus:8x8x8,bw=10.")
-    ] = "",
+    machine: Annotated[str, _text("Machine for link times: torus:8x8x8,bw=10.")] = "",
     nodes: Annotated[
         str, _text("Nodes of the job on the machine: N, 6x24x24, scattered:N.", hidden=True)
     ] = "all",
