@@ -265,7 +265,7 @@ def _write(rank_map: RankMap, folder: Path) -> list[str]:
         caveat = writer.caveat(rank_map)
         if caveat:
             said.append(f"    Note: {caveat}")
-    said.append(f"Read back: tailrace map check {folder / 'map.json'} -- LAUNCHER OPTIONS")
+    said.append(f"Check the result with: tailrace map check {folder / 'map.json'} -- LAUNCHER OPTIONS")
     return said
 
 
@@ -280,7 +280,8 @@ def check(
     ],
     json_to: JsonOption = None,
 ) -> None:
-    """Start a launcher with a probe and compare each rank with the map. Status 1 if wrong.
+    """Start a launcher with a probe and compare each rank with the map. Exit status 1 if they
+    differ.
 
     Example: tailrace map check map/map.json -- mpirun -n 8 --rankfile FILE
     """
@@ -320,7 +321,7 @@ def probe_(
     ] = None,
     json_to: JsonOption = None,
 ) -> None:
-    """Find slow nodes: all ranks time arithmetic and memory. Status 1 if any is slow.
+    """Find slow nodes: all ranks time arithmetic and memory. Exit status 1 if any node is slow.
 
     Example: tailrace map probe -o good -- srun -n 512
     """
