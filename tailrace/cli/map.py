@@ -265,7 +265,7 @@ def _write(rank_map: RankMap, folder: Path) -> list[str]:
         caveat = writer.caveat(rank_map)
         if caveat:
             said.append(f"    Note: {caveat}")
-    said.append(f"Check the result with: tailrace map check {folder / 'map.json'} -- LAUNCHER OPTIONS")
+    said.append(f"Check it: tailrace map check {folder / 'map.json'} -- LAUNCHER OPTIONS")
     return said
 
 
