@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Heat spreads from a hot spot in a periodic box of side 2 pi: du/dt = laplace u, exactly solved in
-// Fourier space, with the field written to HDF5 files while the computation goes on.
+// Fourier space, with the field written to HDF5 files while the program computes.
 //   mpirun -n 2 heat [points along each axis] [folder]
 // Fails if the result differs from the exact solution.
 #include <cmath>

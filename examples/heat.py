@@ -2,7 +2,7 @@
 """Heat spreads from a hot spot in a periodic box, as in heat.cpp: du/dt = laplace u.
 
   mpirun -n 2 python heat.py [points along each axis] [folder]
-Exactly solved in Fourier space, with the field written to HDF5 files while the computation goes on.
+Exactly solved in Fourier space, with the field written to HDF5 files while the program computes.
 Fails if the result differs from the exact solution.
 """
 

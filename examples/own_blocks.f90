@@ -1,9 +1,10 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Heat spreads in blocks of the program's own, with a halo around each: every 10 steps the field is
-! written while the steps go on, without the halo. A run may start from a file of another run, on
-! any number of ranks. The same program as own_blocks.cpp, with the same files.
+! Heat spreads on blocks that the program itself distributes, each with a halo. Every 10 steps the
+! field is written without the halo, while the program computes the next steps. A run may start
+! from a file of another run, on any number of ranks. The same program as own_blocks.cpp, with the
+! same files.
 !   mpirun -n 4 own_blocks_fortran FOLDER LAST_STEP [FILE FIRST_STEP]
-! The library takes seven lines, all in run.
+! Seven lines use the library, all of them in run.
 program own_blocks
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08

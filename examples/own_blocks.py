@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Heat spreads in blocks of the program's own, as in own_blocks.cpp, with a halo around each.
+"""Heat spreads on blocks with halos that the program itself distributes, as in own_blocks.cpp.
 
   mpirun -n 4 python own_blocks.py FOLDER LAST_STEP [FILE FIRST_STEP]
-Every 10 steps the field is written while the steps go on, without the halo. A run may start from a
-file of another run, on any number of ranks. The library takes four lines, all in main.
+Every 10 steps the field is written without the halo, while the program computes the next steps. A
+run may start from a file of another run, on any number of ranks. Four lines use the library, all of
+them in main.
 """
 
 import sys

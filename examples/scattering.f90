@@ -3,7 +3,7 @@
 ! Helmholtz equation in square cells (Richmond, IEEE Trans. Antennas Propag. 13 (1965) 334). Its
 ! system is dense and complex, as those of codes for radio-frequency heating of plasmas. The program
 ! assembles it by columns in ScaLAPACK's block-cyclic distribution, solves it by pzgesv, and compares
-! the field in the centre with the series of cylindrical waves. It knows nothing of Tailrace:
+! the field in the centre with the series of cylindrical waves. It makes no call of Tailrace:
 !   mpirun -n 4 ./scattering 81
 !   tailrace exec --with refine -n 4 -- ./scattering 81
 ! Argument: cells along the diameter (odd).

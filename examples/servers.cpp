@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A drop spreads on a square plate. The output leaves by I/O servers, which also make coarse
-// fields and a table of means of it, while the computation goes on.
+// A drop spreads on a square plate. I/O servers write the output while the program computes. They
+// also compute coarse fields and a table of means from it.
 //   mpirun -n 4 servers [1 | "1 per node" | thread | process | none | auto] [folder]
-// Fails if the last file is not what was computed.
+// Fails if the last file differs from the computed field.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

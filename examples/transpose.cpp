@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An array in x pencils becomes y pencils: by an Exchange, which chooses how to move it, and by
-// hand with MPI_Alltoallv. A Reduction tells all ranks whether both did the same, and the times.
+// Redistributes an array from x pencils to y pencils: with an Exchange, which chooses its method,
+// and by hand with MPI_Alltoallv. A Reduction gives all ranks the times, and whether the results
+// are equal.
 //   mpirun -n 4 transpose [points along each axis]
 #include <algorithm>
 #include <complex>

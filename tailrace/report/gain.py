@@ -14,8 +14,8 @@ from tailrace.report.style import ACCENT, INK
 
 
 def render_gain(gain: Gain, profile: dict[str, Any], name: str) -> str:
-    """Return the page as HTML; `profile` is of the program `name` as it is."""
-    values = parts(profile, "Where the time goes, as it is")
+    """Return the page as HTML; `profile` is of the program `name` without the settings."""
+    values = parts(profile, "Where the time goes without the settings")
     found, null = gain.found, gain.null
     verdict = "faster with the settings" if found.wins else "no effect here"
     texts = [one.text.partition(" ") for one in (found, null)]  # the interval goes to the words

@@ -91,6 +91,8 @@ def test_page_shows_the_gain_above_the_profile(tmp_path: Path) -> None:
     page = render_gain(gain, summarize(read_records(tmp_path)), "app")
     assert gain.found.text in page and gain.null.text in page
     assert "X=&lt;3&gt;" in page and "equal runs" in page and "<svg" in page
-    assert page.index("What the settings gain") < page.index("Where the time goes, as it is")
+    assert page.index("What the settings gain") < page.index(
+        "Where the time goes without the settings"
+    )
     plain = measure_gain(machine(1.0, 0.02), Setting("none"), 100, lambda: 0.0, rounds=8)
     assert "No effect" in render_gain(plain, summarize(read_records(tmp_path)), "app")
