@@ -50,9 +50,9 @@ Worker::~Worker() {
 }
 
 void Worker::post(std::function<void()> job) {
-  if (!thread_.joinable()) thread_ = start_background_thread([this] { loop(); });
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);  // several threads may post the first jobs
+    if (!thread_.joinable()) thread_ = start_background_thread([this] { loop(); });
     jobs_.push_back(std::move(job));
   }
   work_.notify_one();

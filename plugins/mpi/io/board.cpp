@@ -102,10 +102,12 @@ void Board::make_alone() {
 }
 
 void Board::set_memory(void* memory) {
-  entries_ = static_cast<BoardEntry*>(memory);
-  if (memory == nullptr) return;
-  void* const behind = entries_ + std::ptrdiff_t{num_ranks_} * entries_per_rank;
-  turn_ = static_cast<std::atomic<std::uint32_t>*>(behind);
+  auto* const entries = static_cast<BoardEntry*>(memory);
+  if (memory != nullptr) {
+    void* const behind = entries + std::ptrdiff_t{num_ranks_} * entries_per_rank;
+    turn_ = static_cast<std::atomic<std::uint32_t>*>(behind);
+  }
+  entries_ = entries;  // last: other threads may look at it meanwhile
 }
 
 Board::Opens::Opens(Board& board) : turn_(*board.turn_) {

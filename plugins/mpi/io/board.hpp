@@ -96,7 +96,7 @@ class Board {
  private:
   void set_memory(void* memory);
   static constexpr int entries_per_rank = 32;
-  BoardEntry* entries_ = nullptr;  // never unmapped: threads write until the process ends
+  std::atomic<BoardEntry*> entries_ = nullptr;  // never unmapped: threads write until the process ends
   BoardEntry* alone_ = nullptr;    // those from before MPI started
   std::atomic<std::uint32_t>* turn_ = nullptr;  // behind the entries
   int num_ranks_ = 0, rank_ = 0;                // of the node

@@ -154,6 +154,8 @@ std::shared_ptr<HiddenFile> HiddenFile::make(const std::string& path, const Open
   file->descriptor_ = descriptor;
   Board& board = hidden_files().board();
   hidden_files().reap();
+  static std::mutex taking;  // an entry is free until its state is set
+  const std::lock_guard lock(taking);
   BoardEntry* const entry = board.take();
   if (entry == nullptr) return nullptr;
   file->path_ = opening.path.empty() ? path : opening.path;

@@ -210,6 +210,8 @@ std::optional<PosixRefusal> refusal_of(int flags) {
 }
 
 bool start() {
+  static std::mutex starting;  // threads may open their first files at the same time
+  const std::lock_guard lock(starting);
   if (hidden_files().is_started()) return true;
   if (hidden_files().board().is_made() || is_before_mpi()) return false;
   hidden_files().start_alone(hidden_options());
