@@ -342,7 +342,11 @@ bool HiddenFiles::take_failure(const std::string& path) {
 
 WriteBehind& HiddenFiles::thread() {
   const std::lock_guard lock(mutex_);
-  if (!thread_) thread_ = std::make_unique<WriteBehind>(options_.most_bytes);
+  if (!thread_) {
+    auto made = std::make_unique<WriteBehind>(options_.most_bytes);
+    made->post({}, [](const std::byte*) {});  // throws here if there may be no more threads
+    thread_ = std::move(made);
+  }
   return *thread_;
 }
 

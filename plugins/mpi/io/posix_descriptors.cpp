@@ -113,9 +113,14 @@ int close_file(int descriptor, Pass&& pass) {
   return -1;
 }
 
+// For calls that cannot return a failure of another file.
+void close_silently(int descriptor) {
+  if (closing_posix(descriptor) != 0) hidden_files().set_failed();
+}
+
 template <class Pass>
 int copy(int from, int to, Pass&& pass) {
-  if (to >= 0 && from != to && posix_file(to) && ::fcntl(from, F_GETFD) >= 0) closing_posix(to);
+  if (to >= 0 && from != to && posix_file(to) && ::fcntl(from, F_GETFD) >= 0) close_silently(to);
   const int made = pass();
   if (made >= 0 && made != from) copied_posix(from, made);
   return made;
@@ -139,7 +144,12 @@ int control(int descriptor, int command, void* argument, Pass&& pass) {
 void close_all(unsigned first, unsigned last) {
   constexpr unsigned most = 4096;
   if (!has_posix_files()) return;
-  for (unsigned i = first; i <= std::min(last, most - 1); ++i) closing_posix(static_cast<int>(i));
+  for (unsigned i = first; i <= std::min(last, most - 1); ++i) close_silently(static_cast<int>(i));
+}
+
+void write_all() {
+  publish_posix();
+  if (OwnCalls::depth() == 0 && watches_posix()) hidden_files().wait_for_closed();
 }
 
 int status_at_end(int status) {
@@ -227,8 +237,8 @@ TAILRACE_ON(int, ftruncate64, (int file, off_t bytes), (file, bytes),
             truncate_to(file, bytes, pass))
 TAILRACE_ON(int, fsync, (int file), (file), sync_file(file, pass))
 TAILRACE_ON(int, fdatasync, (int file), (file), sync_file(file, pass))
-TAILRACE_ON(int, syncfs, (int file), (file), (publish_posix(), pass()))
-TAILRACE_ON(void, sync, (void), (), (publish_posix(), pass()))
+TAILRACE_ON(int, syncfs, (int file), (file), (write_all(), pass()))
+TAILRACE_ON(void, sync, (void), (), (write_all(), pass()))
 TAILRACE_ON(int, sync_file_range, (int file, off_t offset, off_t bytes, unsigned flags),
             (file, offset, bytes, flags), after_all(file, pass))
 #define TAILRACE_FALLOCATE(symbol)                                          \

@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -86,7 +88,12 @@ Registry& registry() {
     const bool hides = value_of_word(environment("TAILRACE_IO"), "hidden").has_value();
     if (hides && patterns != nullptr) made.patterns = split(patterns);
     // Children share files and offsets, and read what the parent wrote.
-    if (!made.patterns.empty()) pthread_atfork(before_fork, nullptr, nullptr);
+    if (!made.patterns.empty()) {
+      pthread_atfork(before_fork, nullptr, nullptr);
+      std::at_quick_exit([] {
+        if (leave_posix()) ::_exit(EXIT_FAILURE);
+      });
+    }
     return made;
   }();
   return one;
@@ -173,17 +180,6 @@ std::vector<std::shared_ptr<PosixFile>> open_files() {
   return found;
 }
 
-void follow(int descriptor, const std::shared_ptr<PosixFile>& file) {
-  if (descriptor >= most_descriptors) return;
-  Registry& all = registry();
-  const std::lock_guard lock(all.mutex);
-  const auto number = static_cast<std::size_t>(descriptor);
-  if (!all.files[number]) ++num_open;
-  ++file->num_descriptors;
-  all.files[number] = file;
-  followed[number] = true;
-}
-
 // The file if this was its last descriptor.
 std::shared_ptr<PosixFile> unfollow(int descriptor) {
   Registry& all = registry();
@@ -197,6 +193,50 @@ std::shared_ptr<PosixFile> unfollow(int descriptor) {
   return --file->num_descriptors == 0 ? file : nullptr;
 }
 
+// Returns false if its number is too large.
+bool follow(int descriptor, const std::shared_ptr<PosixFile>& file) {
+  if (descriptor >= most_descriptors) return false;
+  const auto number = static_cast<std::size_t>(descriptor);
+  if (followed[number]) {  // it was closed by a call that is not seen
+    if (const auto last = unfollow(descriptor); last && last->close() != 0)
+      hidden_files().set_failed();
+  }
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  if (!all.files[number]) ++num_open;
+  ++file->num_descriptors;
+  all.files[number] = file;
+  followed[number] = true;
+  return true;
+}
+
+// Keeps a file open while it gets one more descriptor: another thread may close its last one.
+class Kept {
+ public:
+  explicit Kept(std::shared_ptr<PosixFile> file) {
+    if (!file) return;
+    const std::lock_guard lock(registry().mutex);
+    if (file->num_descriptors == 0) return;  // it is being closed
+    ++file->num_descriptors;
+    file_ = std::move(file);
+  }
+  ~Kept() {
+    if (!file_) return;
+    bool is_last = false;
+    {
+      const std::lock_guard lock(registry().mutex);
+      is_last = --file_->num_descriptors == 0;
+    }
+    if (is_last && file_->close() != 0) hidden_files().set_failed();
+  }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  const std::shared_ptr<PosixFile>& file() const { return file_; }
+
+ private:
+  std::shared_ptr<PosixFile> file_;
+};
+
 bool may_write(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
@@ -207,6 +247,16 @@ std::optional<PosixRefusal> refusal_of(int flags) {
   if ((flags & O_APPEND) != 0) return PosixRefusal::appends;
   if ((flags & (O_SYNC | O_DSYNC | O_DIRECT)) != 0) return PosixRefusal::synchronous;
   return {};
+}
+
+// To open a pipe may wait for another rank.
+bool is_special(const char* path) {
+  const OwnCalls quiet;
+  const int error = errno;
+  struct stat facts {};
+  const bool found = ::stat(path, &facts) == 0 && !S_ISREG(facts.st_mode);
+  errno = error;
+  return found;
 }
 
 bool start() {
@@ -252,6 +302,7 @@ std::shared_ptr<PosixFile> posix_file(int descriptor) {
       !is_own_process()) {
     return nullptr;
   }
+  const OwnCalls quiet;  // before the lock: a signal handler may write, too
   std::shared_ptr<PosixFile> file;
   {
     Registry& all = registry();
@@ -260,13 +311,13 @@ std::shared_ptr<PosixFile> posix_file(int descriptor) {
   }
   if (!file) return nullptr;
   // The number may have been closed, and given again, by calls that are not seen.
-  const OwnCalls quiet;
   const int error = errno;
   struct stat facts {};
   const bool is_same = ::fstat(descriptor, &facts) == 0 && same(id_of(facts), file->id());
   errno = error;
   if (is_same) return file;
-  if (const auto last = unfollow(descriptor)) last->close();
+  if (const auto last = unfollow(descriptor); last && last->close() != 0)
+    hidden_files().set_failed();
   return nullptr;
 }
 
@@ -290,13 +341,14 @@ std::shared_ptr<PosixFile> posix_file(const char* path) {
 
 int open_posix(const char* path, int flags, const std::function<int(const char*, int)>& open) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  if (!is_own_process()) return open(path, flags);
+  if (!is_own_process() || is_special(path)) return open(path, flags);
   if (!start()) {
     if (writes && !hidden_files().board().is_made()) refuse_posix(path, PosixRefusal::before_mpi);
     return open(path, flags);
   }
   HiddenFiles& all = hidden_files();
-  std::shared_ptr<PosixFile> file = posix_file(path);
+  const Kept kept(posix_file(path));
+  std::shared_ptr<PosixFile> file = kept.file();
   if (!file) {
     {
       const Adds waiting(&PosixTally::settling_s);
@@ -331,6 +383,7 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
       if (descriptor < 0) {
         // Another rank makes the file: it is one file of both.
         if (errno == EEXIST) ::rename(opening.temporary.c_str(), opening.path.c_str());
+        if (opening.is_made) ::unlink(opening.temporary.c_str());
         opening.temporary.clear();
       }
     }
@@ -345,6 +398,12 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
   struct stat facts {};
   if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return descriptor;
   if (file && !same(file->id(), id_of(facts))) file.reset();
+  if (descriptor >= most_descriptors) {
+    if (!opening.temporary.empty()) ::rename(opening.temporary.c_str(), opening.path.c_str());
+    if (file) file->expose(PosixRefusal::descriptor);
+    if (!file && writes) refuse_posix(path, PosixRefusal::descriptor);
+    return descriptor;
+  }
   if (!file) {
     file = std::make_shared<PosixFile>(id_of(facts), opening);
     if (writes) count([](PosixTally& tally) { ++tally.files; });
@@ -353,7 +412,7 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
   if (const auto why = refusal_of(flags); writes && why) {
     refuse_posix(file->path(), *why);
     file->expose(*why);
-  } else if (writes && file->hidden(descriptor) == nullptr && !opening.temporary.empty()) {
+  } else if (writes && !file->start(descriptor) && !opening.temporary.empty()) {
     ::rename(opening.temporary.c_str(), opening.path.c_str());
   }
   return descriptor;
@@ -367,7 +426,9 @@ int closing_posix(int descriptor) {
 
 void copied_posix(int from, int to) {
   if (to < 0) return;
-  if (const auto file = posix_file(from)) follow(to, file);
+  const Kept kept(posix_file(from));
+  if (const auto& file = kept.file(); file && !follow(to, file))
+    file->expose(PosixRefusal::descriptor);
 }
 
 void expose_posix(int descriptor, PosixRefusal why) {
@@ -375,7 +436,7 @@ void expose_posix(int descriptor, PosixRefusal why) {
 }
 
 void publish_posix() {
-  if (!has_posix_files() || OwnCalls::depth() != 0) return;
+  if (!has_posix_files() || OwnCalls::depth() != 0 || !hidden_files().is_started()) return;
   for (const auto& file : open_files()) file->publish();
 }
 
@@ -388,6 +449,8 @@ int ask_facts(struct stat* facts, const std::function<int()>& pass) { return ask
 int ask_facts(struct statx* facts, const std::function<int()>& pass) { return ask(facts, pass); }
 
 bool leave_posix() {
+  // A signal handler that ends the program within a call of ours would wait for that call's locks.
+  if (OwnCalls::depth() != 0) return false;
   if (!is_own_process() || has_left.exchange(true)) return false;
   HiddenFiles& all = hidden_files();
   if (!all.is_started()) return false;
@@ -425,6 +488,12 @@ bool leave_posix() {
   return all.has_failed();
 }
 
+bool PosixFile::start(int descriptor) {
+  const OwnCalls quiet;
+  const std::lock_guard lock(mutex_);
+  return hidden(descriptor) != nullptr;
+}
+
 HiddenFile* PosixFile::hidden(int descriptor) {
   if (hidden_ || is_exposed_) return hidden_.get();
   const OwnCalls quiet;
@@ -435,7 +504,12 @@ HiddenFile* PosixFile::hidden(int descriptor) {
   }
   opening_.spans_nodes = !hidden_files().board().covers_job();
   // Wherever the program has moved it meanwhile.
-  hidden_ = HiddenFile::make(fmt::format("/proc/self/fd/{}", descriptor), opening_);
+  try {
+    hidden_files().thread();  // throws if there may be no more threads
+    hidden_ = HiddenFile::make(fmt::format("/proc/self/fd/{}", descriptor), opening_);
+  } catch (const std::exception& error) {
+    say(LogLevel::warning, error.what());
+  }
   if (!hidden_) {
     is_exposed_ = true;
     refuse_posix(opening_.path, PosixRefusal::descriptor);
@@ -444,9 +518,9 @@ HiddenFile* PosixFile::hidden(int descriptor) {
 }
 
 std::string PosixFile::place() {
+  const OwnCalls quiet;
   const std::lock_guard lock(mutex_);
   if (!hidden_ || !hidden_->is_temporary() || hidden_->has_name()) return opening_.path;
-  const OwnCalls quiet;
   if (::access(opening_.temporary.c_str(), F_OK) == 0) return opening_.temporary;
   hidden_->publish();  // another rank has given it its name
   return opening_.path;
@@ -454,10 +528,10 @@ std::string PosixFile::place() {
 
 ssize_t PosixFile::write(int descriptor, const iovec* pieces, int num_pieces,
                          std::optional<off_t> offset, const std::function<ssize_t()>& pass) {
+  const OwnCalls quiet;  // before the lock, as above
   const std::lock_guard lock(mutex_);
   std::int64_t bytes = 0;
   for (int i = 0; i < num_pieces; ++i) bytes += static_cast<std::int64_t>(pieces[i].iov_len);
-  const OwnCalls quiet;
   constexpr std::int64_t most_of_a_call = 0x7ffff000;  // Linux writes no more at once
   if (bytes == 0 || (offset && *offset < 0) || !may_write(descriptor)) return pass();
   HiddenFiles& all = hidden_files();
@@ -495,7 +569,14 @@ ssize_t PosixFile::write(int descriptor, const iovec* pieces, int num_pieces,
     for (int i = 0; i < num_pieces; ++i) {
       const auto piece = static_cast<std::int64_t>(pieces[i].iov_len);
       if (piece == 0) continue;
-      file->post(FileRun{at, piece}, static_cast<const std::byte*>(pieces[i].iov_base));
+      const FileRun place{at, piece};
+      const auto* const data = static_cast<const std::byte*>(pieces[i].iov_base);
+      try {
+        file->post(place, data);
+      } catch (const std::bad_alloc&) {  // no memory for a copy
+        settle();
+        file->write({place}, data);
+      }
       at += piece;
     }
     const double took_s = now_s() - begin_s;
@@ -511,8 +592,8 @@ ssize_t PosixFile::write(int descriptor, const iovec* pieces, int num_pieces,
 
 ssize_t PosixFile::read(int descriptor, std::size_t bytes, std::optional<off_t> offset,
                         const std::function<ssize_t()>& pass) {
-  const std::lock_guard lock(mutex_);
   const OwnCalls quiet;
+  const std::lock_guard lock(mutex_);
   const off_t begin = offset ? *offset : ::lseek(descriptor, 0, SEEK_CUR);
   if (begin < 0 || bytes == 0) return pass();
   Board& board = hidden_files().board();
@@ -539,15 +620,15 @@ ssize_t PosixFile::read(int descriptor, std::size_t bytes, std::optional<off_t> 
 }
 
 int PosixFile::truncate(off_t bytes, const std::function<int()>& pass) {
-  const std::lock_guard lock(mutex_);
   const OwnCalls quiet;
+  const std::lock_guard lock(mutex_);
   if (bytes < hidden_files().board().pending_end(id_)) settle();
   return pass();
 }
 
 int PosixFile::sync(const std::function<int()>& pass) {
-  const std::lock_guard lock(mutex_);
   const OwnCalls quiet;
+  const std::lock_guard lock(mutex_);
   if (hidden_ && hidden_files().options().closes_later && !hidden_->spans_nodes() &&
       is_in_library_close()) {
     hidden_->wants_sync();
@@ -571,6 +652,7 @@ void PosixFile::settle() {
 }
 
 void PosixFile::publish() {
+  const OwnCalls quiet;
   const std::lock_guard lock(mutex_);
   settle();
   if (hidden_ && hidden_->failure().error == 0) hidden_->publish();
@@ -578,6 +660,7 @@ void PosixFile::publish() {
 
 void PosixFile::expose(PosixRefusal why) {
   publish();
+  const OwnCalls quiet;
   const std::lock_guard lock(mutex_);
   if (!std::exchange(is_exposed_, true) && hidden_) refuse_posix(opening_.path, why);
 }
@@ -592,9 +675,10 @@ int PosixFile::report(const WriteFailure& failure) {
 }
 
 int PosixFile::close() {
-  const std::lock_guard lock(mutex_);
-  if (!hidden_) return 0;
   const OwnCalls quiet;
+  const std::lock_guard lock(mutex_);
+  is_exposed_ = true;  // what another thread is about to write
+  if (!hidden_) return 0;
   const bool is_later = hidden_files().options().closes_later && !hidden_->spans_nodes();
   if (!is_later) settle();
   hidden_->mark_closed();

@@ -49,8 +49,8 @@ class PosixFile {
   // Nothing more is written. Returns errno of a write that failed, once. Local; blocks unless files
   // are closed later.
   int close();
-  // Has its thread write it from now on, if it can. Null else.
-  HiddenFile* hidden(int descriptor);
+  // Has the thread write it from now on, if it can.
+  bool start(int descriptor);
 
   FileId id() const { return id_; }
   const std::string& path() const { return opening_.path; }
@@ -59,6 +59,7 @@ class PosixFile {
   int num_descriptors = 0;  // of which the registry takes care
 
  private:
+  HiddenFile* hidden(int descriptor);
   int report(const WriteFailure& failure);
 
   const FileId id_;
