@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,9 +63,55 @@ void sync_folder(const std::string& folder) {
   ::close(descriptor);
 }
 
+// What a new file would not have: attributes of users, and lists of who may read it.
+bool has_attributes(const std::string& path) {
+  std::array<char, 4096> names{};
+  const ssize_t bytes = ::listxattr(path.c_str(), names.data(), names.size());
+  if (bytes < 0) return errno == ERANGE;
+  for (const char* name = names.data(); name < names.data() + bytes; name += std::strlen(name) + 1) {
+    const std::string_view text(name);
+    if (text.starts_with("user.") || text.starts_with("system.posix_acl")) return true;
+  }
+  return false;
+}
+
 // The old file may be replaced by a new one with other content.
-bool is_replaceable(const struct stat& facts) {
-  return S_ISREG(facts.st_mode) && facts.st_nlink == 1 && facts.st_uid == ::geteuid();
+bool is_replaceable(const std::string& path, const struct stat& facts) {
+  return S_ISREG(facts.st_mode) && facts.st_nlink == 1 && facts.st_uid == ::geteuid() &&
+         !has_attributes(path);
+}
+
+// Where the file of a descriptor is now.
+std::string place_of(int descriptor) {
+  std::array<char, 4096> text{};
+  const ssize_t bytes = ::readlink(fmt::format("/proc/self/fd/{}", descriptor).c_str(), text.data(),
+                                   text.size());
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))};
+}
+
+std::string_view name_in_folder(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Away from the numbers that programs count on: the lowest ones, or those that they copy to.
+int moved_up(int descriptor) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
+  const auto least = static_cast<int>(std::min<rlim_t>(limit.rlim_cur / 2, 4096));
+  const int moved = ::fcntl(descriptor, F_DUPFD_CLOEXEC, least);
+  if (moved < 0) return descriptor;
+  ::close(descriptor);
+  return moved;
+}
+
+// Descriptors of hidden files, which the program must not close.
+std::array<std::atomic<int>, 64> private_descriptors{};  // plus one; 0: none
+void set_private(int descriptor, bool is_private) {
+  int from = is_private ? 0 : descriptor + 1;
+  const int to = is_private ? descriptor + 1 : 0;
+  for (auto& one : private_descriptors) {
+    const int wanted = from;
+    if (one.compare_exchange_strong(from, to)) return;
+    from = wanted;
+  }
 }
 
 std::string text_of(const std::string& path, const WriteFailure& failure) {
@@ -151,7 +199,8 @@ std::shared_ptr<HiddenFile> HiddenFile::make(const std::string& path, const Open
     return nullptr;
   }
   std::shared_ptr<HiddenFile> file(new HiddenFile);
-  file->descriptor_ = descriptor;
+  file->descriptor_ = moved_up(descriptor);
+  set_private(file->descriptor_, true);
   Board& board = hidden_files().board();
   hidden_files().reap();
   static std::mutex taking;  // an entry is free until its state is set
@@ -173,7 +222,11 @@ std::shared_ptr<HiddenFile> HiddenFile::make(const std::string& path, const Open
 }
 
 HiddenFile::~HiddenFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  const OwnCalls quiet;
+  if (descriptor_ >= 0) {
+    set_private(descriptor_, false);
+    ::close(descriptor_);
+  }
   if (entry_ != nullptr) entry_->state = BoardEntry::unused;
 }
 
@@ -274,11 +327,40 @@ int HiddenFile::publish() {
     struct stat facts {};
     const bool has_name = error == ENOENT && ::stat(path_.c_str(), &facts) == 0 &&
                           id_of(facts).inode == id_.inode && id_of(facts).device == id_.device;
-    if (!has_name) return error;
+    if (!has_name && (error != ENOENT || !publish_elsewhere())) return error;
   }
   has_name_ = true;
   if (wants_sync_ || hidden_files().options().syncs_files) sync_folder(folder_of(path_));
   return 0;
+}
+
+// If its folder was moved, or if it got its name and was then moved or deleted.
+bool HiddenFile::publish_elsewhere() {
+  const std::string place = place_of(descriptor_);
+  if (place.empty() || place == temporary_) return false;
+  const auto name = name_in_folder(place);
+  const auto temporary = name_in_folder(temporary_);
+  if (name == temporary) {
+    const std::string named = fmt::format("{}/{}", folder_of(place), name_in_folder(path_));
+    return ::rename(place.c_str(), named.c_str()) == 0;
+  }
+  return !name.starts_with(temporary);  // else somebody has deleted it
+}
+
+bool is_private(int descriptor) {
+  if (!hidden_files().is_started() || OwnCalls::depth() != 0) return false;
+  return std::any_of(private_descriptors.begin(), private_descriptors.end(),
+                     [&](const auto& one) { return one.load() == descriptor + 1; });
+}
+
+std::vector<int> private_descriptors_now() {
+  std::vector<int> found;
+  if (!hidden_files().is_started() || OwnCalls::depth() != 0) return found;
+  for (const auto& one : private_descriptors) {
+    if (const int number = one.load(); number != 0) found.push_back(number - 1);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 void HiddenFile::close_later() {
@@ -394,7 +476,7 @@ Opening HiddenFiles::decide(const std::string& path, const Wish& wish) {
   const bool exists = ::lstat(path.c_str(), &facts) == 0;
   if (!exists && errno != ENOENT) return opening;
   const FileId old = exists ? id_of(facts) : FileId{};
-  if (exists && (wish.is_exclusive || !wish.empties || !is_replaceable(facts))) return opening;
+  if (exists && (wish.is_exclusive || !wish.empties || !is_replaceable(path, facts))) return opening;
   const std::string folder = folder_of(opening.path);
   // A name that begins with the kind of file system ("ufs:name") is MPI's to understand.
   if (path.find(':') != std::string::npos || ::access(folder.c_str(), W_OK) != 0) return opening;
@@ -413,8 +495,16 @@ Opening HiddenFiles::decide(const std::string& path, const Wish& wish) {
       opening.temporary.clear();
       return opening;
     }
+    struct stat now {};
+    const bool has_group = ::fstat(made, &now) == 0 && (now.st_gid == facts.st_gid ||
+                                                        ::fchown(made, -1U, facts.st_gid) == 0);
     ::fchmod(made, facts.st_mode & 07777);
     ::close(made);
+    if (!has_group) {  // others could no longer read it
+      ::unlink(opening.temporary.c_str());
+      opening.temporary.clear();
+      return opening;
+    }
     opening.is_made = true;
   }
   return opening;

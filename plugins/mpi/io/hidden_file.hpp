@@ -96,6 +96,7 @@ class HiddenFile : public std::enable_shared_from_this<HiddenFile> {
   HiddenFile() = default;
   struct Batch;
   bool append(FileRun place, const std::byte* data);
+  bool publish_elsewhere();
   void finish();
   void complete();
   void fail(WriteFailure failure);
@@ -178,6 +179,10 @@ class OwnCalls {
   OwnCalls& operator=(const OwnCalls&) = delete;
   static int depth();
 };
+
+// Whether a descriptor is that of a hidden file here, and not the program's.
+bool is_private(int descriptor);
+std::vector<int> private_descriptors_now();  // in order; none in a child
 
 // Whether this thread is in a call of HDF5, netCDF or PnetCDF that closes or makes a file.
 bool is_in_library_close();

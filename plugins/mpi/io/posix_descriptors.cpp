@@ -106,6 +106,10 @@ int sync_file(int descriptor, Pass&& pass) {
 
 template <class Pass>
 int close_file(int descriptor, Pass&& pass) {
+  if (is_private(descriptor)) {  // a loop over all numbers
+    errno = EBADF;
+    return -1;
+  }
   const int error = closing_posix(descriptor);
   const int code = pass();
   if (error == 0 || code != 0) return code;
@@ -120,6 +124,10 @@ void close_silently(int descriptor) {
 
 template <class Pass>
 int copy(int from, int to, Pass&& pass) {
+  if (is_private(to)) {
+    errno = EBUSY;
+    return -1;
+  }
   if (to >= 0 && from != to && posix_file(to) && ::fcntl(from, F_GETFD) >= 0) close_silently(to);
   const int made = pass();
   if (made >= 0 && made != from) copied_posix(from, made);
@@ -141,10 +149,25 @@ int control(int descriptor, int command, void* argument, Pass&& pass) {
   return result;
 }
 
-void close_all(unsigned first, unsigned last) {
+int close_range_of(unsigned first, unsigned last, int flags) {
+  static const auto next = next_call<int (*)(unsigned, unsigned, int)>("close_range");
+  constexpr int only_at_exec = 4;
+  if (first > last || (flags & only_at_exec) != 0 || !watches_posix())
+    return next(first, last, flags);
   constexpr unsigned most = 4096;
-  if (!has_posix_files()) return;
-  for (unsigned i = first; i <= std::min(last, most - 1); ++i) close_silently(static_cast<int>(i));
+  if (has_posix_files()) {
+    for (unsigned i = first; i <= std::min(last, most - 1); ++i)
+      close_silently(static_cast<int>(i));
+  }
+  // Around those that are not the program's.
+  int code = 0;
+  for (const int own : private_descriptors_now()) {
+    const auto number = static_cast<unsigned>(own);
+    if (number < first || number > last) continue;
+    if (number > first) code = next(first, number - 1, flags);
+    first = number + 1;
+  }
+  return code == 0 && first <= last ? next(first, last, flags) : code;
 }
 
 void write_all() {
@@ -256,9 +279,11 @@ TAILRACE_ON(int, dup, (int file), (file), copy(file, -1, pass))
 TAILRACE_ON(int, dup2, (int file, int to), (file, to), copy(file, to, pass))
 TAILRACE_ON(int, dup3, (int file, int to, int flags), (file, to, flags), copy(file, to, pass))
 TAILRACE_ON(int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags),
-            ((flags & 4) == 0 ? close_all(first, last) : void(), pass()))  // 4: only at exec
+            (static_cast<void>(pass), close_range_of(first, last, flags)))
 TAILRACE_ON(void, closefrom, (int first), (first),
-            (close_all(static_cast<unsigned>(std::max(first, 0)), ~0U), pass()))
+            watches_posix()
+                ? static_cast<void>(close_range_of(static_cast<unsigned>(std::max(first, 0)), ~0U, 0))
+                : pass())
 
 #define TAILRACE_FCNTL(symbol)                                                              \
   int own_##symbol(int file, int command, ...) TAILRACE_AS(symbol);                         \
