@@ -96,8 +96,9 @@ class Board {
  private:
   void set_memory(void* memory);
   static constexpr int entries_per_rank = 32;
-  std::atomic<BoardEntry*> entries_ = nullptr;  // never unmapped: threads write until the process ends
-  BoardEntry* alone_ = nullptr;    // those from before MPI started
+  std::atomic<BoardEntry*> entries_ =
+      nullptr;                   // never unmapped: threads write until the process ends
+  BoardEntry* alone_ = nullptr;  // those from before MPI started
   std::atomic<std::uint32_t>* turn_ = nullptr;  // behind the entries
   int num_ranks_ = 0, rank_ = 0;                // of the node
   MPI_Group group_ = MPI_GROUP_NULL;

@@ -68,7 +68,8 @@ bool has_attributes(const std::string& path) {
   std::array<char, 4096> names{};
   const ssize_t bytes = ::listxattr(path.c_str(), names.data(), names.size());
   if (bytes < 0) return errno == ERANGE;
-  for (const char* name = names.data(); name < names.data() + bytes; name += std::strlen(name) + 1) {
+  for (const char* name = names.data(); name < names.data() + bytes;
+       name += std::strlen(name) + 1) {
     const std::string_view text(name);
     if (text.starts_with("user.") || text.starts_with("system.posix_acl")) return true;
   }
@@ -84,8 +85,8 @@ bool is_replaceable(const std::string& path, const struct stat& facts) {
 // Where the file of a descriptor is now.
 std::string place_of(int descriptor) {
   std::array<char, 4096> text{};
-  const ssize_t bytes = ::readlink(fmt::format("/proc/self/fd/{}", descriptor).c_str(), text.data(),
-                                   text.size());
+  const ssize_t bytes =
+      ::readlink(fmt::format("/proc/self/fd/{}", descriptor).c_str(), text.data(), text.size());
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))};
 }
 
@@ -476,7 +477,8 @@ Opening HiddenFiles::decide(const std::string& path, const Wish& wish) {
   const bool exists = ::lstat(path.c_str(), &facts) == 0;
   if (!exists && errno != ENOENT) return opening;
   const FileId old = exists ? id_of(facts) : FileId{};
-  if (exists && (wish.is_exclusive || !wish.empties || !is_replaceable(path, facts))) return opening;
+  if (exists && (wish.is_exclusive || !wish.empties || !is_replaceable(path, facts)))
+    return opening;
   const std::string folder = folder_of(opening.path);
   // A name that begins with the kind of file system ("ufs:name") is MPI's to understand.
   if (path.find(':') != std::string::npos || ::access(folder.c_str(), W_OK) != 0) return opening;
@@ -496,8 +498,8 @@ Opening HiddenFiles::decide(const std::string& path, const Wish& wish) {
       return opening;
     }
     struct stat now {};
-    const bool has_group = ::fstat(made, &now) == 0 && (now.st_gid == facts.st_gid ||
-                                                        ::fchown(made, -1U, facts.st_gid) == 0);
+    const bool has_group = ::fstat(made, &now) == 0 &&
+                           (now.st_gid == facts.st_gid || ::fchown(made, -1U, facts.st_gid) == 0);
     ::fchmod(made, facts.st_mode & 07777);
     ::close(made);
     if (!has_group) {  // others could no longer read it

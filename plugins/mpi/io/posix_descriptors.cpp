@@ -274,6 +274,10 @@ TAILRACE_ON(int, posix_fallocate, (int file, off_t offset, off_t bytes), (file, 
 TAILRACE_ON(int, posix_fallocate64, (int file, off_t offset, off_t bytes), (file, offset, bytes),
             after_all(file, pass))
 
+// What waits would change the time of the file once more.
+TAILRACE_ON(int, futimens, (int file, const void* times), (file, times), after_all(file, pass))
+TAILRACE_ON(int, futimes, (int file, const void* times), (file, times), after_all(file, pass))
+
 TAILRACE_ON(int, close, (int file), (file), close_file(file, pass))
 TAILRACE_ON(int, dup, (int file), (file), copy(file, -1, pass))
 TAILRACE_ON(int, dup2, (int file, int to), (file, to), copy(file, to, pass))
@@ -282,7 +286,8 @@ TAILRACE_ON(int, close_range, (unsigned first, unsigned last, int flags), (first
             (static_cast<void>(pass), close_range_of(first, last, flags)))
 TAILRACE_ON(void, closefrom, (int first), (first),
             watches_posix()
-                ? static_cast<void>(close_range_of(static_cast<unsigned>(std::max(first, 0)), ~0U, 0))
+                ? static_cast<void>(close_range_of(static_cast<unsigned>(std::max(first, 0)), ~0U,
+                                                   0))
                 : pass())
 
 #define TAILRACE_FCNTL(symbol)                                                              \
