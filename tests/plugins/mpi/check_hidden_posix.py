@@ -2,9 +2,9 @@
 """Runs programs that write by POSIX under ``tailrace exec --with hidden``.
 
 ``check_hidden_posix.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``random`` calls, C++'s
-``streams``, ``failures``, ``killed``, ``memory``, ``python`` and ``killed_python`` (h5py and
-netCDF4), or ``ranks`` (the same with mpi4py). What a program prints, and its files, must be those
-of a run without Tailrace.
+``streams``, ``failures``, ``ends``, ``threads``, ``killed``, ``memory``, ``python`` and
+``killed_python`` (h5py and netCDF4), or ``ranks`` (the same with mpi4py). What a program prints,
+and its files, must be those of a run without Tailrace.
 """
 
 import importlib.util
@@ -135,10 +135,28 @@ def check_failures(folder: Path, bin_dir: str, program: str) -> None:
             assert len(files_of(folder)["file0.h5"]) < 2 * BLOCK, said
         else:
             assert files_of(folder) == {"file0.h5": b"old"}, said
-    environment = environment_of(bin_dir, 5)
-    done = run(folder, [*prefix_of(1), program, "abandoned", str(folder)], environment)
-    assert done.returncode == 0, done.stderr
-    assert files_of(folder) == {"file0.h5": b"y" * (8 * BLOCK)}, done.stderr
+
+
+def check_ends(folder: Path, bin_dir: str, program: str) -> None:
+    """A program that ends with its file open leaves it complete; none hangs."""
+    for how in ("_exit", "quick", "exec", "loop", "range", "high"):
+        environment = environment_of(bin_dir, 5)
+        done = run(folder, [*prefix_of(1), program, "abandoned", str(folder), how], environment)
+        assert done.returncode == 0, (how, done.stderr)
+        assert files_of(folder) == {"file0.h5": b"y" * (8 * BLOCK)}, (how, done.stderr)
+    environment = environment_of(bin_dir, 5, TAILRACE_IO="hidden,memory=256K")
+    for _ in range(5):
+        done = run(folder, [*prefix_of(1), program, "signal", str(folder)], environment)
+        assert done.returncode == 3, (done.returncode, done.stderr)
+
+
+def check_threads(folder: Path, bin_dir: str, program: str) -> None:
+    """Threads of one process may open and write their files at the same time."""
+    for i in range(12):
+        environment = environment_of(bin_dir, i % 2)
+        done = run(folder, [*prefix_of(1), program, "threads", str(folder)], environment)
+        assert (done.returncode, done.stdout) == (0, "failed 0\n"), (done.stdout, done.stderr)
+        assert len(files_of(folder)) == 40, sorted(files_of(folder))
 
 
 def check_killed(folder: Path, bin_dir: str, program: str) -> None:
@@ -231,6 +249,8 @@ TASKS = {
     "random": check_random,
     "streams": check_streams,
     "failures": check_failures,
+    "ends": check_ends,
+    "threads": check_threads,
     "killed": check_killed,
     "memory": check_memory,
     "python": check_python,

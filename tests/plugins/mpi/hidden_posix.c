@@ -3,10 +3,13 @@
 // random calls and prints what each returned, so a run with hidden writes must print the same and
 // leave the same files as a run without. `files FOLDER SEED FILES` writes files in one go, for
 // tests that kill it. `full FOLDER WHEN` meets a limit of the file's size. `big FOLDER MIB` writes
-// much and prints the most memory it had. `abandoned FOLDER` ends by _exit with its file open.
+// much and prints the most memory it had. `abandoned FOLDER HOW` ends with its file open. `signal
+// FOLDER` is ended by its signal handler. `threads FOLDER` writes files by threads.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,8 +19,10 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { most_bytes = 600000, num_names = 3, num_descriptors = 5, num_streams = 3, block = 64 << 10 };
@@ -207,6 +212,97 @@ static void call_stream(int slot) {
   }
 }
 
+static void show_time(const char* call, int code, const struct stat* facts) {
+  printf("%s %d %lld\n", call, code, code == 0 ? (long long)facts->st_mtime : -1);
+}
+
+// Calls relative to a folder, on which the name of the file does not depend otherwise.
+static void call_in_folder(const char* name) {
+  struct stat facts;
+  const int at = open(folder, O_RDONLY | O_DIRECTORY);
+  const int file = openat(at, name, O_RDWR | O_CREAT, 0640);
+  fill(1000);
+  said("openat", pwrite(file, data, 1000, below(most_bytes)), NULL, 0);
+  int code = fstatat(at, name, &facts, 0);
+  printf("fstatat %d %lld\n", code, code == 0 ? (long long)facts.st_size : -1);
+  close(file);
+  code = fstatat(at, name, &facts, 0);
+  printf("fstatat %d %lld\n", code, code == 0 ? (long long)facts.st_size : -1);
+  if (below(3) == 0) said("unlinkat", unlinkat(at, name, 0), NULL, 0);
+  close(at);
+}
+
+// A folder is renamed while its file is open or not complete.
+static void move_folder(int closes_first) {
+  char from[4096], to[4096], path[4200];
+  snprintf(from, sizeof from, "%s/step.tmp", folder);
+  snprintf(to, sizeof to, "%s/step", folder);
+  mkdir(from, 0755);
+  snprintf(path, sizeof path, "%s/new.h5", from);
+  const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0640);
+  fill(block);
+  for (int i = 0; i < 4; ++i) pwrite(file, data, block, (off_t)block * i);
+  if (closes_first) close(file);
+  said("rename", rename(from, to), NULL, 0);
+  if (!closes_first) {
+    said("pwrite", pwrite(file, data, 100, 4 * block), NULL, 0);
+    close(file);
+  }
+  snprintf(path, sizeof path, "%s/new.h5", to);
+  show_name(path);
+  const int again = open(path, O_RDONLY);
+  const ssize_t got = pread(again, data, most_bytes, 0);
+  said("moved", got, data, got);
+  close(again);
+  said("unlink", unlink(path), NULL, 0);
+  said("rmdir", rmdir(to), NULL, 0);
+}
+
+static void change_otherwise(int file) {
+  static const struct timespec times[2] = {{1000000000, 0}, {1100000000, 0}};
+  struct stat facts;
+  const int way = below(8);
+  const int number = below(num_names);
+  const char* const name = name_of(number);
+  if (way == 0) {
+    said("utimensat", utimensat(AT_FDCWD, name, times, 0), NULL, 0);
+    show_time("stat", stat(name, &facts), &facts);
+  } else if (way == 1) {
+    said("futimens", futimens(file, times), NULL, 0);
+    said("fsync", fsync(file), NULL, 0);
+    show_time("fstat", fstat(file, &facts), &facts);
+  } else if (way == 2) {
+    said("chmod", chmod(name, 0600u | (unsigned)below(64)), NULL, 0);
+    show_name(name);
+  } else if (way == 3) {
+    char other[4096], seen[PATH_MAX];
+    snprintf(other, sizeof other, "%s/other_name", folder);
+    printf("realpath %s\n", realpath(name, seen) == NULL ? "none" : seen);
+    said("linkat", linkat(AT_FDCWD, name, AT_FDCWD, other, 0), NULL, 0);
+    show_name(other);
+    unlink(other);
+  } else if (way == 4) {
+    said("setxattr", setxattr(name, "user.tailrace", "1", 1, 0), NULL, 0);
+    const int again = open(name, O_RDWR | O_CREAT | O_TRUNC, 0640);
+    said("write", write(again, "again", 5), NULL, 0);
+    close(again);
+    said("getxattr", getxattr(name, "user.tailrace", data, 10), NULL, 0);
+    said("removexattr", removexattr(name, "user.tailrace"), NULL, 0);
+  } else if (way == 5) {
+    const int high = fcntl(file, F_DUPFD, 5000);  // no such number is followed
+    fill(300);
+    const off_t offset = below(most_bytes);
+    said("high", pwrite(high, data, 300, offset), NULL, 0);
+    const ssize_t got = pread(file, data, most_bytes, 0);
+    said("pread", got, data, got);
+    if (high >= 0) close(high);
+  } else if (way == 6) {
+    call_in_folder(strrchr(name, '/') + 1);
+  } else {
+    move_folder(below(2));
+  }
+}
+
 static void call(int slot) {
   const int file = open_files[slot];
   const int what = below(30);
@@ -256,7 +352,8 @@ static void call(int slot) {
   } else if (what == 26) {
     if (sees_otherwise) see_otherwise(file, name_of(below(num_names)));
   } else if (what == 27) {
-    const int way = below(4);
+    const int way = below(12);
+    if (way > 3) change_otherwise(file);
     if (way == 0) said("unlink", unlink(name_of(below(num_names))), NULL, 0);
     if (way == 1) said("rename", rename(name_of(below(2)), name_of(below(num_names))), NULL, 0);
     if (way == 2) said("truncate", truncate(name_of(below(num_names)), offset), NULL, 0);
@@ -338,13 +435,82 @@ static int write_much(int mib) {
   return 0;
 }
 
-static int abandon(void) {
+static int abandon(const char* how) {
+  const struct rlimit limit = {8192, 8192};
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (strcmp(how, "high") == 0) {
+    while (open("/dev/null", O_RDONLY) < 4100) continue;
+  }
   const int file = open(name_of(0), O_WRONLY | O_CREAT, 0644);
   memset(data, 'y', block);
   for (int i = 0; i < 8; ++i) {
     if (write(file, data, block) != block) return 1;
   }
+  // As programs do that leave their terminal.
+  for (int i = 3; strcmp(how, "loop") == 0 && i < 8192; ++i) {
+    if (i != file) close(i);
+  }
+#if __GLIBC_PREREQ(2, 34)
+  if (strcmp(how, "range") == 0) close_range((unsigned)file + 1, ~0u, 0);
+#endif
+  if (strcmp(how, "quick") == 0) quick_exit(0);
+  if (strcmp(how, "exec") == 0) execlp("true", "true", (char*)NULL);
   _exit(0);
+}
+
+static void end_at_once(int number) { _exit(number == SIGALRM ? 3 : 4); }
+
+// Ends by a signal handler, most likely within a write that waits for memory.
+static int write_until_signal(void) {
+  const struct itimerval time = {{0, 0}, {0, 30000}};
+  signal(SIGALRM, end_at_once);
+  const int file = open(name_of(0), O_WRONLY | O_CREAT, 0644);
+  setitimer(ITIMER_REAL, &time, NULL);
+  while (pwrite(file, data, block, 0) == block) continue;
+  return 1;
+}
+
+static pthread_barrier_t at_once;
+
+// A thread's own files, of which the first ones are opened and written at the same time.
+static void* write_own(void* number) {
+  static unsigned char seen[8][block];
+  const int own = (int)(intptr_t)number;
+  char path[4096];
+  intptr_t failed = 0;
+  for (int i = 0; i < 5; ++i) {
+    snprintf(path, sizeof path, "%s/thread%d.%d.h5", folder, own, i);
+    if (i == 0) pthread_barrier_wait(&at_once);
+    int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    for (int j = 0; j < 40; ++j) {
+      unsigned char piece[1500];
+      memset(piece, own * 40 + j, sizeof piece);
+      if (write(file, piece, sizeof piece) != sizeof piece) ++failed;
+      if (pread(file, seen[own], sizeof piece, (off_t)sizeof piece * j) != sizeof piece) ++failed;
+      if (memcmp(seen[own], piece, sizeof piece) != 0) ++failed;
+    }
+    if (close(file) != 0) ++failed;
+    file = open(path, O_RDONLY);
+    if (pread(file, seen[own], block, 0) != 40 * 1500) ++failed;
+    for (int j = 0; j < 40 * 1500; ++j)
+      failed += seen[own][j] != (unsigned char)(own * 40 + j / 1500);
+    close(file);
+  }
+  return (void*)failed;
+}
+
+static int write_by_threads(void) {
+  pthread_t threads[8];
+  intptr_t failed = 0;
+  pthread_barrier_init(&at_once, NULL, 8);
+  for (intptr_t i = 0; i < 8; ++i) pthread_create(&threads[i], NULL, write_own, (void*)i);
+  for (int i = 0; i < 8; ++i) {
+    void* more = NULL;
+    pthread_join(threads[i], &more);
+    failed += (intptr_t)more;
+  }
+  printf("failed %d\n", (int)failed);
+  return 0;
 }
 
 int main(int argc, char** argv) {
@@ -357,6 +523,8 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "files") == 0) return write_files(count);
   if (strcmp(argv[1], "full") == 0) return fill_up(more);
   if (strcmp(argv[1], "big") == 0) return write_much(atoi(more));
-  if (strcmp(argv[1], "abandoned") == 0) return abandon();
+  if (strcmp(argv[1], "abandoned") == 0) return abandon(more);
+  if (strcmp(argv[1], "signal") == 0) return write_until_signal();
+  if (strcmp(argv[1], "threads") == 0) return write_by_threads();
   return 2;
 }
