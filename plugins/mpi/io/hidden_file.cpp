@@ -385,10 +385,16 @@ void HiddenFile::finish() {
 void HiddenFile::complete() {
   const OwnCalls quiet;
   WriteFailure failed = failure();
-  if (failed.error == 0) failed.error = publish();
+  const bool is_written = failed.error == 0;
+  if (is_written) failed.error = publish();
   if (failed.error == 0 && temporary_.empty() && wants_sync_ && ::fsync(descriptor_) != 0)
     failed.error = errno;
-  if (failed.error != 0 && !temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!is_written && !temporary_.empty()) ::unlink(temporary_.c_str());
+  // Complete, but it cannot get its name.
+  if (is_written && failed.error != 0 && !has_name_ && !temporary_.empty()) {
+    say(LogLevel::warning,
+        fmt::format("{}: the data is complete in {}", path_, place_of(descriptor_)));
+  }
   hidden_files().board().each([&](BoardEntry& entry) {
     if (entry.group.load() != group()) return true;
     if (failed.error != 0) {

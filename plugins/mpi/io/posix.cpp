@@ -69,6 +69,20 @@ void await_closed() {
   hidden_files().wait_for_closed();
   errno = error;
 }
+// Also for what other ranks have written to a file that this one has not open.
+void await_written(const char* path) {
+  await(path);
+  if (path == nullptr || !is_watched()) return;
+  const OwnCalls quiet;
+  const int error = errno;
+  struct stat facts {};
+  if (::stat(path, &facts) == 0) {
+    hidden_files().board().wait(
+        {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)}, {},
+        true);
+  }
+  errno = error;
+}
 bool is_folder(const char* path) {
   const OwnCalls quiet;
   struct stat facts {};
@@ -331,8 +345,9 @@ TAILRACE_ON_PATH(int, unlink, (const char* path), (path), await(path))
 TAILRACE_ON_PATH(int, unlinkat, (int at, const char* path, int flags), (at, path, flags),
                  await(WholeName(at, path)))
 TAILRACE_ON_PATH(int, remove, (const char* path), (path), await(path))
-TAILRACE_ON_PATH(int, truncate, (const char* path, off_t bytes), (path, bytes), await(path))
-TAILRACE_ON_PATH(int, truncate64, (const char* path, off_t bytes), (path, bytes), await(path))
+TAILRACE_ON_PATH(int, truncate, (const char* path, off_t bytes), (path, bytes), await_written(path))
+TAILRACE_ON_PATH(int, truncate64, (const char* path, off_t bytes), (path, bytes),
+                 await_written(path))
 TAILRACE_ON_PATH(int, link, (const char* path, const char* to), (path, to),
                  (await(path), await(to)))
 TAILRACE_ON_PATH(int, linkat, (int at, const char* path, int there, const char* to, int flags),

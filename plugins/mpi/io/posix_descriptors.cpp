@@ -2,6 +2,7 @@
 // Calls of POSIX with a descriptor, of files that are hidden (posix_files.hpp). A call on another
 // descriptor is passed on after one look at a table.
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -63,6 +64,18 @@ auto after_all(int descriptor, Pass&& pass) {
   return pass();
 }
 
+// The system may copy another file to this one.
+template <class Pass>
+int control_device(int descriptor, unsigned long request, void* argument, Pass&& pass) {
+  if (request == FICLONE) {
+    after_all(static_cast<int>(reinterpret_cast<std::intptr_t>(argument)), [] { return 0; });
+  } else if (request == FICLONERANGE && argument != nullptr) {
+    const auto from = static_cast<const file_clone_range*>(argument)->src_fd;
+    after_all(static_cast<int>(from), [] { return 0; });
+  }
+  return after_all(descriptor, pass);
+}
+
 template <class Pass>
 auto exposed(int descriptor, Pass&& pass) {
   expose_posix(descriptor, PosixRefusal::shared_use);
@@ -117,18 +130,14 @@ int close_file(int descriptor, Pass&& pass) {
   return -1;
 }
 
-// For calls that cannot return a failure of another file.
-void close_silently(int descriptor) {
-  if (closing_posix(descriptor) != 0) hidden_files().set_failed();
-}
-
 template <class Pass>
 int copy(int from, int to, Pass&& pass) {
   if (is_private(to)) {
     errno = EBUSY;
     return -1;
   }
-  if (to >= 0 && from != to && posix_file(to) && ::fcntl(from, F_GETFD) >= 0) close_silently(to);
+  if (to >= 0 && from != to && posix_file(to) && ::fcntl(from, F_GETFD) >= 0)
+    closing_posix(to, false);
   const int made = pass();
   if (made >= 0 && made != from) copied_posix(from, made);
   return made;
@@ -157,7 +166,7 @@ int close_range_of(unsigned first, unsigned last, int flags) {
   constexpr unsigned most = 4096;
   if (has_posix_files()) {
     for (unsigned i = first; i <= std::min(last, most - 1); ++i)
-      close_silently(static_cast<int>(i));
+      closing_posix(static_cast<int>(i), false);
   }
   // Around those that are not the program's.
   int code = 0;
@@ -326,7 +335,7 @@ TAILRACE_SENDFILE(sendfile64)
 TAILRACE_MOVE(copy_file_range)
 TAILRACE_MOVE(splice)
 TAILRACE_ON(int, ioctl, (int file, unsigned long request, void* argument),
-            (file, request, argument), after_all(file, pass))
+            (file, request, argument), control_device(file, request, argument, pass))
 
 #define TAILRACE_EXIT(symbol)                                     \
   [[noreturn]] void own_##symbol(int status) TAILRACE_AS(symbol); \

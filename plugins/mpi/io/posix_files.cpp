@@ -198,8 +198,7 @@ bool follow(int descriptor, const std::shared_ptr<PosixFile>& file) {
   if (descriptor >= most_descriptors) return false;
   const auto number = static_cast<std::size_t>(descriptor);
   if (followed[number]) {  // it was closed by a call that is not seen
-    if (const auto last = unfollow(descriptor); last && last->close() != 0)
-      hidden_files().set_failed();
+    if (const auto last = unfollow(descriptor)) last->close(false);
   }
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -227,7 +226,7 @@ class Kept {
       const std::lock_guard lock(registry().mutex);
       is_last = --file_->num_descriptors == 0;
     }
-    if (is_last && file_->close() != 0) hidden_files().set_failed();
+    if (is_last) file_->close(false);
   }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
@@ -316,8 +315,7 @@ std::shared_ptr<PosixFile> posix_file(int descriptor) {
   const bool is_same = ::fstat(descriptor, &facts) == 0 && same(id_of(facts), file->id());
   errno = error;
   if (is_same) return file;
-  if (const auto last = unfollow(descriptor); last && last->close() != 0)
-    hidden_files().set_failed();
+  if (const auto last = unfollow(descriptor)) last->close(false);
   return nullptr;
 }
 
@@ -418,10 +416,10 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
   return descriptor;
 }
 
-int closing_posix(int descriptor) {
+int closing_posix(int descriptor, bool returns_failure) {
   if (!posix_file(descriptor)) return 0;
   const std::shared_ptr<PosixFile> file = unfollow(descriptor);
-  return file ? file->close() : 0;
+  return file ? file->close(returns_failure) : 0;
 }
 
 void copied_posix(int from, int to) {
@@ -456,7 +454,7 @@ bool leave_posix() {
   if (!all.is_started()) return false;
   for (std::size_t i = 0; i < most_descriptors; ++i) {
     if (!followed[i]) continue;
-    if (const auto file = unfollow(static_cast<int>(i))) file->close();
+    if (const auto file = unfollow(static_cast<int>(i))) file->close(false);
   }
   const double begin_s = now_s();
   all.drain();
@@ -674,7 +672,7 @@ int PosixFile::report(const WriteFailure& failure) {
   return failure.error;
 }
 
-int PosixFile::close() {
+int PosixFile::close(bool returns_failure) {
   const OwnCalls quiet;
   const std::lock_guard lock(mutex_);
   is_exposed_ = true;  // what another thread is about to write
@@ -684,7 +682,7 @@ int PosixFile::close() {
   hidden_->mark_closed();
   WriteFailure failure = hidden_->failure();
   if (failure.error == 0 && !is_later) failure.error = hidden_->publish();
-  const int error = failure.error == 0 ? 0 : report(failure);
+  const int error = failure.error == 0 || !returns_failure ? 0 : report(failure);
   if (is_later) count([](PosixTally& tally) { ++tally.later; });
   hidden_->close_later();
   hidden_files().keep(std::move(hidden_));

@@ -46,9 +46,9 @@ class PosixFile {
   void expose(PosixRefusal why);
   // Gives the file its final name; it stays open, and later writes are hidden as before.
   void publish();
-  // Nothing more is written. Returns errno of a write that failed, once. Local; blocks unless files
-  // are closed later.
-  int close();
+  // Nothing more is written. Returns errno of a write that failed if the program's call can return
+  // it; else it is told at the next open or the end. Local; blocks unless files are closed later.
+  int close(bool returns_failure);
   // Has the thread write it from now on, if it can.
   bool start(int descriptor);
 
@@ -83,7 +83,7 @@ bool has_posix_files();
 // Opens a file whose name matches. `open` is the system's call with a path and flags. Local.
 int open_posix(const char* path, int flags, const std::function<int(const char*, int)>& open);
 // Before a descriptor is closed, or its file is taken over by stdio; returns errno of a failure.
-int closing_posix(int descriptor);
+int closing_posix(int descriptor, bool returns_failure = true);
 // A descriptor was copied.
 void copied_posix(int from, int to);
 // A descriptor has become one of another kind (O_APPEND by fcntl).

@@ -122,7 +122,7 @@ void* stream_of(int descriptor, const char* mode, Pass&& pass) {
   if (!posix_file(descriptor)) return pass();
   if (!flags) {
     expose_posix(descriptor, PosixRefusal::stream);
-    closing_posix(descriptor);  // the C library closes it together with the stream
+    closing_posix(descriptor, false);  // the C library closes it together with the stream
     return pass();
   }
   const int state = ::fcntl(descriptor, F_GETFL);
@@ -187,6 +187,7 @@ void* reopen_own(const char* path, const char* mode, std::FILE* stream, Stream& 
   errno = EINVAL;
   own.descriptor = flags ? ::open(place.c_str(), *flags, 0666) : -1;
   const int error = errno;
+  closing_posix(old, false);
   ::close(old);
   if (own.descriptor < 0) {
     std::fclose(stream);

@@ -109,7 +109,8 @@ def check_streams(folder: Path, bin_dir: str, program: str) -> None:
 
 def check_failures(folder: Path, bin_dir: str, program: str) -> None:
     """A write that fails is said once with name and place; the old file stays."""
-    for when, slow_ms in (("call", 0), ("sync", 5), ("close", 5), ("open", 5), ("end", 5)):
+    ways = (("call", 0), ("sync", 5), ("close", 5), ("open", 5), ("end", 5), ("left", 0))
+    for when, slow_ms in ways:
         environment = environment_of(bin_dir, slow_ms)
         if when == "close":
             environment["TAILRACE_IO_CLOSE"] = "wait"
@@ -129,8 +130,8 @@ def check_failures(folder: Path, bin_dir: str, program: str) -> None:
             r"file0[.]h5: hidden writes failed; .*File too large.* at byte (\d+)", done.stderr
         )
         assert lines == [str(BLOCK)], said
-        assert f"failed {0 if when == 'end' else 1}" in done.stdout, said
-        assert (done.returncode != 0) == (when in ("open", "end")), said
+        assert f"failed {0 if when in ('end', 'left') else 1}" in done.stdout, said
+        assert (done.returncode != 0) == (when in ("open", "end", "left")), said
         if when == "close":  # no temporary name
             assert len(files_of(folder)["file0.h5"]) < 2 * BLOCK, said
         else:
