@@ -59,6 +59,8 @@ int open(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, File f
   if (PMPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS &&
       failed == 0) {
     opened(comm, path, mode, info, *file, how);
+  } else if (code == MPI_SUCCESS) {
+    give_name(how);
   }
   return code;
 }

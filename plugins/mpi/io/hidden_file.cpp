@@ -165,6 +165,12 @@ HiddenOptions hidden_options() {
   return options;
 }
 
+void give_name(const Opening& opening) {
+  if (opening.temporary.empty()) return;
+  const OwnCalls quiet;
+  ::rename(opening.temporary.c_str(), opening.path.c_str());
+}
+
 // Small writes in one block of memory, in the order of the calls.
 struct HiddenFile::Batch {
   static constexpr std::int64_t most_bytes = 1 << 20, most_of_a_run = 64 << 10;

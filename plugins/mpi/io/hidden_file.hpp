@@ -50,6 +50,9 @@ struct Opening {
   bool spans_nodes = false;  // ranks on other nodes may have it, too
 };
 
+// Of a file that is open under its temporary name, but is not hidden. Not an error if it has it.
+void give_name(const Opening& opening);
+
 class HiddenFile : public std::enable_shared_from_this<HiddenFile> {
  public:
   // `path` exists. Null if it cannot be opened or too many files are open. Local.
@@ -158,7 +161,7 @@ class HiddenFiles {
   std::unique_ptr<WriteBehind> thread_;
   std::vector<std::shared_ptr<HiddenFile>> closed_;
   std::vector<std::string> failed_paths_;  // for the next open of each
-  std::uint64_t num_opened_ = 0;
+  std::atomic<std::uint64_t> num_opened_ = 0;
   std::atomic<bool> failed_ = false;
   std::atomic<bool> is_child_ = false;
   double waited_s_ = 0;

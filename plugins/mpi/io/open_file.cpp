@@ -160,9 +160,9 @@ OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File fi
   int why = static_cast<int>(never_);
   check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &why, 1, MPI_INT, MPI_MAX, duplicate_.raw));
   never_ = static_cast<Refusal>(why);
-  if (hidden_ && never_ != Refusal::none) {
-    // MPI writes it; a temporary name would not become the file's.
-    if (hidden_->is_temporary()) hidden_->publish();
+  if (never_ != Refusal::none) {
+    // MPI writes it; a temporary name would not become the file's. Any rank may be the first.
+    give_name(opening);
     hidden_.reset();
   }
 }

@@ -397,7 +397,7 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
   if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return descriptor;
   if (file && !same(file->id(), id_of(facts))) file.reset();
   if (descriptor >= most_descriptors) {
-    if (!opening.temporary.empty()) ::rename(opening.temporary.c_str(), opening.path.c_str());
+    give_name(opening);
     if (file) file->expose(PosixRefusal::descriptor);
     if (!file && writes) refuse_posix(path, PosixRefusal::descriptor);
     return descriptor;
@@ -410,8 +410,8 @@ int open_posix(const char* path, int flags, const std::function<int(const char*,
   if (const auto why = refusal_of(flags); writes && why) {
     refuse_posix(file->path(), *why);
     file->expose(*why);
-  } else if (writes && !file->start(descriptor) && !opening.temporary.empty()) {
-    ::rename(opening.temporary.c_str(), opening.path.c_str());
+  } else if (writes && !file->start(descriptor)) {
+    give_name(opening);
   }
   return descriptor;
 }

@@ -233,6 +233,7 @@ void opened(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, MPI
     all.files.push_back(std::move(made));
   } catch (const std::exception& error) {
     say(LogLevel::warning, error.what());
+    give_name(how);
   }
 }
 

@@ -373,9 +373,22 @@ void memory() {
   check(bytes_of(path_of("memory.dat")) == right, "more than the memory");
 }
 
+// More files than are hidden at a time: MPI writes further ones, under their own names.
+void many() {
+  constexpr int files = 40;
+  std::vector<MPI_File> open;
+  const auto name_of = [](int number) { return "many" + std::to_string(number) + ".dat"; };
+  for (int i = 0; i < files; ++i) open.push_back(open_new(name_of(i).c_str()));
+  for (int i = 0; i < files; ++i) write_own(open[static_cast<std::size_t>(i)], i, i % 2 == 0);
+  for (MPI_File& file : open) MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < files; ++i)
+    check(bytes_of(path_of(name_of(i).c_str())) == whole(i), "one of many open files");
+}
+
 int all() {
-  for (const auto promise :
-       {reads, holes, overlaps, sizes, left_to_mpi, two_handles, syncs, forks, closes, memory}) {
+  for (const auto promise : {reads, holes, overlaps, sizes, left_to_mpi, two_handles, syncs, forks,
+                             closes, memory, many}) {
     promise();
     MPI_Barrier(MPI_COMM_WORLD);
   }
