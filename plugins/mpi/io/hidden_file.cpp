@@ -445,6 +445,11 @@ WriteBehind& HiddenFiles::thread() {
   return *thread_;
 }
 
+bool HiddenFiles::has_thread() {
+  const std::lock_guard lock(mutex_);
+  return thread_ != nullptr;
+}
+
 Opening HiddenFiles::open(MPI_Comm comm, const std::string& path, int mode) {
   const double begin_s = now_s();
   Opening opening;

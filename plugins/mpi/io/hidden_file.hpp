@@ -128,6 +128,7 @@ class HiddenFiles {
   const HiddenOptions& options() const { return options_; }
   Board& board() { return board_; }
   WriteBehind& thread();
+  bool has_thread();
 
   // Before a file is opened by the ranks of `comm`: waits for its earlier writing, and decides
   // under which name it is written. Collective over `comm`, blocking.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of POSIX with a descriptor, of files that are hidden (posix_files.hpp). A call on another
 // descriptor is passed on after one look at a table.
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -15,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "io/next_call.hpp"
@@ -184,6 +188,33 @@ void write_all() {
   if (OwnCalls::depth() == 0 && watches_posix()) hidden_files().wait_for_closed();
 }
 
+int num_threads() {
+  const OwnCalls quiet;
+  int count = 0;
+  if (DIR* const folder = ::opendir("/proc/self/task")) {
+    while (const dirent* const one = ::readdir(folder)) count += one->d_name[0] != '.' ? 1 : 0;
+    ::closedir(folder);
+  }
+  return count;
+}
+
+// A program whose main thread has ended ends with its last thread. The one that writes would keep
+// it for ever: another one ends it when no thread of the program is left.
+void end_with_last_thread() {
+  if (::gettid() != ::getpid() || OwnCalls::depth() != 0 || !hidden_files().is_started()) return;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program's threads
+  std::thread([] {
+    // This one, what is left of the main one, and the one that writes.
+    const auto num_others = [] { return 2 + (hidden_files().has_thread() ? 1 : 0); };
+    for (Pause pause; num_threads() > num_others();) pause();
+    std::exit(EXIT_SUCCESS);
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 int status_at_end(int status) {
   return leave_posix() && status == EXIT_SUCCESS ? EXIT_FAILURE : status;
 }
@@ -344,6 +375,13 @@ TAILRACE_ON(int, ioctl, (int file, unsigned long request, void* argument),
     next(status_at_end(status));                                  \
     __builtin_unreachable();                                      \
   }
+[[noreturn]] void own_pthread_exit(void* result) TAILRACE_AS(pthread_exit);
+void own_pthread_exit(void* result) {
+  static const auto next = next_call<void (*)(void*)>("pthread_exit");
+  end_with_last_thread();
+  next(result);
+  __builtin_unreachable();
+}
 TAILRACE_EXIT(_exit)
 TAILRACE_EXIT(_Exit)
 }

@@ -140,7 +140,7 @@ def check_failures(folder: Path, bin_dir: str, program: str) -> None:
 
 def check_ends(folder: Path, bin_dir: str, program: str) -> None:
     """A program that ends with its file open leaves it complete; none hangs."""
-    for how in ("_exit", "quick", "exec", "loop", "range", "high"):
+    for how in ("_exit", "quick", "exec", "thread", "loop", "range", "high"):
         environment = environment_of(bin_dir, 5)
         done = run(folder, [*prefix_of(1), program, "abandoned", str(folder), how], environment)
         assert done.returncode == 0, (how, done.stderr)

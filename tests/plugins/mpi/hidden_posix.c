@@ -459,6 +459,7 @@ static int abandon(const char* how) {
   if (strcmp(how, "range") == 0) close_range((unsigned)file + 1, ~0u, 0);
 #endif
   if (strcmp(how, "quick") == 0) quick_exit(0);
+  if (strcmp(how, "thread") == 0) pthread_exit(NULL);
   if (strcmp(how, "exec") == 0) execlp("true", "true", (char*)NULL);
   _exit(0);
 }
