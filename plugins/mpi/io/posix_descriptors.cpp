@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of POSIX with a descriptor, of files that are hidden (posix_files.hpp). A call on another
 // descriptor is passed on after one look at a table.
+#include <aio.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -188,6 +189,13 @@ void write_all() {
   if (OwnCalls::depth() == 0 && watches_posix()) hidden_files().wait_for_closed();
 }
 
+// Writes that the C library makes itself, or on a thread of its own: in order after what waits.
+template <class Pass>
+int run_later(const aiocb* call, Pass&& pass) {
+  if (call != nullptr) expose_posix(call->aio_fildes, PosixRefusal::shared_use);
+  return pass();
+}
+
 int num_threads() {
   const OwnCalls quiet;
   int count = 0;
@@ -313,6 +321,41 @@ TAILRACE_ON(int, posix_fallocate, (int file, off_t offset, off_t bytes), (file, 
             after_all(file, pass))
 TAILRACE_ON(int, posix_fallocate64, (int file, off_t offset, off_t bytes), (file, offset, bytes),
             after_all(file, pass))
+
+#define TAILRACE_AIO(symbol) TAILRACE_ON(int, symbol, (aiocb * call), (call), run_later(call, pass))
+TAILRACE_AIO(aio_read)
+TAILRACE_AIO(aio_read64)
+TAILRACE_AIO(aio_write)
+TAILRACE_AIO(aio_write64)
+#define TAILRACE_AIO_LIST(symbol)                                                      \
+  TAILRACE_ON(int, symbol, (int mode, aiocb* const* calls, int count, void* event),    \
+              (mode, calls, count, event), [&] {                                       \
+                for (int i = 0; i < count; ++i) run_later(calls[i], [] { return 0; }); \
+                return pass();                                                         \
+              }())
+TAILRACE_AIO_LIST(lio_listio)
+TAILRACE_AIO_LIST(lio_listio64)
+
+TAILRACE_ON(int, vdprintf, (int file, const char* format, va_list more), (file, format, more),
+            after_all(file, pass))
+TAILRACE_ON(int, __vdprintf_chk, (int file, int flag, const char* format, va_list more),
+            (file, flag, format, more), after_all(file, pass))
+int own_dprintf(int file, const char* format, ...) TAILRACE_AS(dprintf);
+int own_dprintf(int file, const char* format, ...) {
+  va_list more;
+  va_start(more, format);
+  const int bytes = own_vdprintf(file, format, more);
+  va_end(more);
+  return bytes;
+}
+int own___dprintf_chk(int file, int flag, const char* format, ...) TAILRACE_AS(__dprintf_chk);
+int own___dprintf_chk(int file, int flag, const char* format, ...) {
+  va_list more;
+  va_start(more, format);
+  const int bytes = own___vdprintf_chk(file, flag, format, more);
+  va_end(more);
+  return bytes;
+}
 
 // What waits would change the time of the file once more.
 TAILRACE_ON(int, futimens, (int file, const void* times), (file, times), after_all(file, pass))

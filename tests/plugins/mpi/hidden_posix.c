@@ -6,6 +6,7 @@
 // much and prints the most memory it had. `abandoned FOLDER HOW` ends with its file open. `signal
 // FOLDER` is ended by its signal handler. `threads FOLDER` writes files by threads.
 #define _GNU_SOURCE
+#include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -261,7 +262,7 @@ static void move_folder(int closes_first) {
 static void change_otherwise(int file) {
   static const struct timespec times[2] = {{1000000000, 0}, {1100000000, 0}};
   struct stat facts;
-  const int way = below(8);
+  const int way = below(9);
   const int number = below(num_names);
   const char* const name = name_of(number);
   if (way == 0) {
@@ -297,6 +298,16 @@ static void change_otherwise(int file) {
     said("pread", got, data, got);
     if (high >= 0) close(high);
   } else if (way == 6) {
+    said("dprintf", dprintf(file, "%d and %s", number, "text"), NULL, 0);
+#if __GLIBC_PREREQ(2, 34)
+    struct aiocb call = {.aio_fildes = file, .aio_buf = data, .aio_nbytes = 100, .aio_offset = 50};
+    const struct aiocb* const calls[] = {&call};
+    if (!sees_otherwise || aio_write(&call) != 0) return;
+    while (aio_error(&call) == EINPROGRESS) aio_suspend(calls, 1, NULL);
+    errno = aio_error(&call);
+    said("aio_write", errno == 0 ? aio_return(&call) : -1, NULL, 0);
+#endif
+  } else if (way == 7) {
     call_in_folder(strrchr(name, '/') + 1);
   } else {
     move_folder(below(2));
