@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -415,6 +416,7 @@ void HiddenFile::complete() {
 void HiddenFiles::start(const HiddenOptions& options) {
   options_ = options;
   board_.make();
+  process_ = ::getpid();
   watches = true;
   // The thread is not in the child, which must neither wait for it nor write what is queued.
   pthread_atfork(nullptr, nullptr, [] { hidden_files().is_child_ = true; });
@@ -423,6 +425,7 @@ void HiddenFiles::start(const HiddenOptions& options) {
 void HiddenFiles::start_alone(const HiddenOptions& options) {
   options_ = options;
   board_.make_alone();
+  process_ = ::getpid();
   watches = true;
   pthread_atfork(nullptr, nullptr, [] { hidden_files().is_child_ = true; });
 }
@@ -554,7 +557,9 @@ void HiddenFiles::wait_for(const std::string& path) {
 }
 
 void HiddenFiles::wait_for_closed() {
-  for (Pause pause; board_.has_unfinished(true);) pause();
+  // A child waits for its parent, unless that has been killed.
+  const auto is_orphan = [&] { return is_child_ && ::kill(process_, 0) != 0 && errno == ESRCH; };
+  for (Pause pause; board_.has_unfinished(true) && !is_orphan();) pause();
 }
 
 void HiddenFiles::keep(std::shared_ptr<HiddenFile> file) {

@@ -7,6 +7,7 @@
 // gives the file its name. So this needs no MPI, and ranks may compute meanwhile.
 #pragma once
 #include <mpi.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstddef>
@@ -165,6 +166,7 @@ class HiddenFiles {
   std::atomic<std::uint64_t> num_opened_ = 0;
   std::atomic<bool> failed_ = false;
   std::atomic<bool> is_child_ = false;
+  pid_t process_ = 0;  // the one that writes
   double waited_s_ = 0;
 };
 
