@@ -110,7 +110,7 @@ def helium(
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
-    """Write checkpoints with every kind of server and with none.
+    """Write checkpoints with every kind of server.
 
     Example: tailrace bench helium --ranks 2 --competitor
     """

@@ -49,7 +49,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "reproduce": "Compare the models of `plan` with figures that studies published.",
     },
     "This machine": {
-        "tune": "Measure which methods are fastest here; store or export the results.",
+        "tune": "Measure which methods are fastest here; store the results.",
         "list": "Show methods, kernels, hints, cases and tables of this build.",
         "bench": "Benchmark this machine and compare with other libraries.",
         "config": "Print the flags that build a program with this installation.",

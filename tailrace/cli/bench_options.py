@@ -71,9 +71,7 @@ Throttle = Annotated[
 ]
 Steps = Annotated[int, option("Steps of a run.", min=1)]
 ComputeS = Annotated[float, option("Computing time of a step.", metavar="SECONDS", min=0)]
-ComputeOption = Annotated[
-    Compute, option("work keeps cores busy, sleep does not.", metavar="work|sleep")
-]
+ComputeOption = Annotated[Compute, option("work keeps cores busy.", metavar="work|sleep")]
 Patterns = Annotated[str, option("Patterns, separated by commas.", metavar="TEXT")]
 Methods = Annotated[
     str, option("More methods, as in 'pull:chunk=4k;pull:chunk=512'.", metavar="TEXT")

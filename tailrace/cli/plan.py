@@ -45,7 +45,7 @@ def _plan(
     rank_bytes: Annotated[str, _option("Output size per rank, e.g. 64M.", "--bytes")] = "",
     total_bytes: Annotated[str, _option("Output size of all ranks (strong scaling).")] = "",
     interval: Annotated[int, _option("Steps between outputs.")] = 1,
-    step_s: Annotated[float, _option("Time of a step [s] (with the fewest ranks).")] = 0,
+    step_s: Annotated[float, _option("Step time [s] with the fewest ranks.")] = 0,
     steps: Annotated[int, _option("Steps of the run (0: 1000 outputs).", min=0, hidden=True)] = 0,
     writer: Annotated[str, _option("Bandwidth of one writer, e.g. 1.5G.")] = "",
     file_system: Annotated[str, _option("File-system bandwidth, e.g. 200G.")] = "",

@@ -21,7 +21,7 @@ from tailrace.tuning.memory import Timing, Winner
 from tailrace.tuning.rules import LIBRARIES, collect
 
 tune = typer.Typer(
-    help="Measure which methods are fastest here; store or export the results.\n\n"
+    help="Measure which methods are fastest here; store the results.\n\n"
     "Example: tailrace tune --problem fft:extents=64x64x64 --ranks 2,4",
     invoke_without_command=True,
     rich_markup_mode=None,

@@ -399,7 +399,7 @@ def test_read_back_says_what_is_elsewhere(tmp_path: Path) -> None:
         (["--grid", "4x4", "--ranks-per-node", "4", "--bytes", "1:2:3"], "names 3 sizes"),
         (["--grid", "4", "--ranks-per-node", "2", "--scatter", "4"], "ranks below 4"),
         (["--grid", "4", "--ranks-per-node", "2", "-o", "x"], "give them with --hosts"),
-        (["--grid", "4", "--ranks-per-node", "1", "--machine", "torus:2,bw=1"], "are 2 nodes of"),
+        (["--grid", "4", "--ranks-per-node", "1", "--machine", "torus:2,bw=1"], "2 nodes of torus"),
         (["--profile", "/nosuch", "--ranks-per-node", "2"], "No such file"),
         (["check", "/nosuch", "--", "mpirun"], "No such file"),
     ],
