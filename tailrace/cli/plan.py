@@ -23,7 +23,7 @@ from tailrace.planning.quantities import parse_amount, parse_counts
 from tailrace.progress import working
 
 plan = typer.Typer(
-    help="Predict the cost of output, and the number of servers that hides it.\n\n"
+    help="Predict the cost of output, without and with servers.\n\n"
     "Example: tailrace plan --ranks 1k --bytes 64M --step-s 1 --measure /scratch",
     invoke_without_command=True,
     rich_markup_mode=None,
