@@ -413,7 +413,7 @@ def test_a_lost_lock_stops_the_writer(archive: Archive, source: Path) -> None:
         ("copies = 3", "copies"),
         ("cpies = 1", "unknown key cpies"),
         ('[targets.x]\nkind = "tape"', "kind"),
-        ('[targets.y]\nkind = "directory"\npath = "y"\nbundle = "5Q"', "no size"),
+        ('[targets.y]\nkind = "directory"\npath = "y"\nbundle = "5Q"', "is not a size"),
     ],
 )
 def test_mistakes_in_the_configuration(tmp_path: Path, line: str, said: str) -> None:
