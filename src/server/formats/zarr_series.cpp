@@ -256,14 +256,14 @@ void write_metadata(const Place& place, const ZarrSeriesHead& head, std::size_t 
 }
 
 /// A folder that has its name when `fill` has written it; what had the name is replaced in one
-/// moment. It has a file `keep`.
-void replace_folder(const std::string& path, const char* keep,
+/// moment. It has a file `keep`. `sync`: its names are flushed.
+void replace_folder(const std::string& path, const char* keep, bool sync,
                     const std::function<void(const Place&)>& fill) {
   PartialFolder folder(path);
   folder.create(keep);
   const auto failure = failure_of([&] {
     fill({folder.partial(), folder.target()});
-    folder.commit(false);
+    folder.commit(sync);
   });
   if (!failure) return;
   folder.discard({});
@@ -290,17 +290,18 @@ void write_store(const Place& place, const ZarrSeriesHead& head,
 }
 
 /// The whole series. Killed between the two, it has steps that the store does not show, which the
-/// next attempt finds.
+/// next attempt finds. It makes the store again from what the second one says, which is therefore
+/// flushed.
 void write_series(const std::string& path, const ZarrSeriesHead& head,
                   const std::vector<std::string>& stores) {
-  replace_folder(path, metadata_name,
+  replace_folder(path, metadata_name, false,
                  [&](const Place& place) { write_store(place, head, stores); });
-  replace_folder(steps_folder(path), head_name, [&](const Place& place) {
+  replace_folder(steps_folder(path), head_name, true, [&](const Place& place) {
     for (std::size_t s = 0; s < stores.size(); ++s) {
       store::make_link(store::relative_to(place.path, stores[s]),
                        fmt::format("{}/{}", place.folder, s));
     }
-    write_whole_file(fmt::format("{}/{}", place.folder, head_name), text_of(head));
+    write_whole_file(fmt::format("{}/{}", place.folder, head_name), text_of(head), true);
   });
 }
 
@@ -484,7 +485,7 @@ void ZarrSeries::show(const ZarrStoreArrays& arrays, bool again) {
   if (head_.arrays.empty()) {
     describe(path_, arrays, head_);
     write_arrays(place, head_, stores_);
-    write_whole_file(head_path(path_), text_of(head_));
+    write_whole_file(head_path(path_), text_of(head_), true);
   }
   const auto step = stores_.size() - 1;
   for (const auto& array : head_.arrays) {
