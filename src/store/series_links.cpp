@@ -119,15 +119,22 @@ std::optional<std::int64_t> number_of_last(const std::vector<SeriesStep>& steps)
   return numbers[static_cast<std::size_t>(row)];
 }
 
-/// Takes the steps from `step` on from the end of `steps`, and returns them, the last one first.
+/// Takes the steps from `step` on from the end of `steps`, and returns them, the last one first. A
+/// file that cannot be read, such as one that a power failure has damaged, goes with those around
+/// it, as the steps of a series rise.
 std::vector<SeriesStep> take_later(std::vector<SeriesStep>& steps, std::int64_t step) {
-  std::vector<SeriesStep> later;
-  while (!steps.empty()) {
-    const auto its_step = number_of_last(steps);
-    if (!its_step || *its_step < step) break;
-    later.push_back(std::move(steps.back()));
-    steps.pop_back();
+  auto looked_at = steps;
+  auto num_staying = steps.size();
+  while (!looked_at.empty()) {
+    const auto its_step = number_of_last(looked_at);
+    if (its_step && *its_step < step) break;
+    looked_at.pop_back();
+    if (its_step) num_staying = looked_at.size();
   }
+  const auto first = steps.begin() + static_cast<std::ptrdiff_t>(num_staying);
+  std::vector<SeriesStep> later(first, steps.end());
+  steps.erase(first, steps.end());
+  std::ranges::reverse(later);
   return later;
 }
 

@@ -194,6 +194,25 @@ TEST_F(SeriesTest, ARestartTakesThePlaceOfLaterSteps) {
   }
 }
 
+TEST_F(SeriesTest, ARestartTakesThePlaceOfADamagedStep) {
+  {
+    Output output(comm, options("none"));
+    for (std::int64_t step = 0; step < 6; ++step) write(output, step);
+  }
+  MPI_Barrier(comm.raw());
+  if (comm.rank() == 0) fs::resize_file(file_of(5), 100);
+  MPI_Barrier(comm.raw());
+  {
+    Output output(comm, options("none"));
+    write(output, 3, 1);
+  }
+  expect_series({{0, 0}, {1, 0}, {2, 0}, {3, 1}});
+  if (comm.rank() == 0) {
+    EXPECT_TRUE(fs::exists(path("superseded/u_5.h5")));
+  }
+  MPI_Barrier(comm.raw());
+}
+
 TEST_F(SeriesTest, AKilledAttemptLeavesNoGap) {
   {
     Output output(comm, options("none"));
