@@ -356,7 +356,7 @@ bool HiddenFile::publish_elsewhere() {
 }
 
 bool is_private(int descriptor) {
-  if (!hidden_files().is_started() || OwnCalls::depth() != 0) return false;
+  if (descriptor < 0 || !hidden_files().is_started() || OwnCalls::depth() != 0) return false;
   return std::any_of(private_descriptors.begin(), private_descriptors.end(),
                      [&](const auto& one) { return one.load() == descriptor + 1; });
 }

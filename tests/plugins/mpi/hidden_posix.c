@@ -242,7 +242,9 @@ static void move_folder(int closes_first) {
   snprintf(path, sizeof path, "%s/new.h5", from);
   const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0640);
   fill(block);
-  for (int i = 0; i < 4; ++i) pwrite(file, data, block, (off_t)block * i);
+  for (int i = 0; i < 4; ++i) {
+    said("pwrite", pwrite(file, data, block, (off_t)block * i), NULL, 0);
+  }
   if (closes_first) close(file);
   said("rename", rename(from, to), NULL, 0);
   if (!closes_first) {
