@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/series_index.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,14 +29,27 @@ std::string links_name(const std::string& path) {
 // Orders of creation, as netCDF-4 wants them.
 constexpr unsigned tracked = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
 
-Hdf5Handle create_index(const std::string& path) {
+// In memory: on a full disk HDF5 reports a failure only while it closes a file, keeps the file, and
+// crashes when it ends.
+Hdf5Handle create_index(const std::string& name) {
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file access list");
+  constexpr std::size_t growth_bytes = 1 << 20;
+  check_hdf5(H5Pset_fapl_core(access.id(), growth_bytes, 0), "set a file in memory");
   check_hdf5(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set version");
   const Hdf5Handle create(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "file creation list");
   check_hdf5(H5Pset_attr_creation_order(create.id(), tracked), "set attribute order");
   check_hdf5(H5Pset_link_creation_order(create.id(), tracked), "set link order");
-  return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, create.id(), access.id()), H5Fclose,
-          "create " + path};
+  return {H5Fcreate(name.c_str(), H5F_ACC_TRUNC, create.id(), access.id()), H5Fclose,
+          "create " + name};
+}
+
+std::string bytes_of(hid_t file) {
+  check_hdf5(H5Fflush(file, H5F_SCOPE_LOCAL), "flush the index");
+  const auto num_bytes = H5Fget_file_image(file, nullptr, 0);
+  check_hdf5(num_bytes < 0 ? -1 : 0, "get the size of the index");
+  std::string bytes(static_cast<std::size_t>(num_bytes), '\0');
+  check_hdf5(H5Fget_file_image(file, bytes.data(), bytes.size()) < 0 ? -1 : 0, "get the index");
+  return bytes;
 }
 
 Hdf5Handle space_of(const std::vector<hsize_t>& extents, const std::vector<hsize_t>& most) {
@@ -389,20 +400,12 @@ Attributes with_varying(Attributes attributes, const std::vector<Coordinate>& co
 void write_series_index(const std::string& path, const FileContents& contents,
                         const SeriesList& list) {
   const auto target = followed_links(path);
-  const auto partial = name_beside(target, ".partial");
   try {
-    {
-      const QuietHdf5 quiet;
-      const auto file = create_index(partial);
-      fill_index(target, file.id(), contents, list);
-      // Closing writes what is left, and would not tell of a disk that is full.
-      check_hdf5(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "write " + partial);
-    }
-    SmallFile(partial, O_RDWR).flush();
-    rename_file(partial, target);
-    flush_folder(folder_of(target));
+    const QuietHdf5 quiet;
+    const auto file = create_index(name_beside(target, ".image"));
+    fill_index(target, file.id(), contents, list);
+    write_whole_file(target, bytes_of(file.id()), true);
   } catch (const Error& error) {
-    uninterrupted([&] { return unlink(partial.c_str()); });
     throw about("cannot write series " + path, error);
   }
 }

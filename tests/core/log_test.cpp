@@ -105,7 +105,7 @@ long lines_in(const std::string& line) {
   std::smatch found;
   const bool many =
       std::regex_search(line, found, std::regex(R"(\(x (\d+))")) ||
-      std::regex_search(line, found, std::regex(R"(^warning: (\d+) lines were left)"));
+      std::regex_search(line, found, std::regex(R"(^warning: (\d+) lines were omitted)"));
   return many ? std::stol(found[1]) : 1;
 }
 
@@ -183,7 +183,7 @@ TEST_F(LogFile, InfoOverTheRateIsCountedAndWarningsWait) {
   ASSERT_EQ(lines.size(), 26U);
   EXPECT_EQ(lines[4], "step 4");
   EXPECT_EQ(lines[5].substr(0, 18), "warning: warning 0");
-  EXPECT_EQ(lines[25].substr(0, 42), "warning: 95 lines were omitted from this lo");
+  EXPECT_EQ(lines[25].substr(0, 42), "warning: 95 lines were omitted from this l");
   EXPECT_EQ(log.statistics().left_out, 95);
 }
 

@@ -295,7 +295,7 @@ TEST(Transform, ArraysOfAnotherSizeAreRefused) {
     const auto text = message(call);
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
-  const auto wanted = "this rank's part " + std::to_string(points);
+  const auto wanted = "this rank's part has " + std::to_string(points);
   expect("physical array of field 0", [&] { transform.forward(long_u, u_hat); });
   expect(wanted, [&] { transform.forward(long_u, u_hat); });
   expect("spectral array of field 0", [&] { transform.forward(u, long_hat); });

@@ -310,7 +310,7 @@ TEST(Contiguous, MovesWhatIsOneRunOnBothSidesAndRefusesTheRest) {
         EXPECT_EQ(arrays.destinations, arrays.expected);
         ++num_moved;
       } catch (const Error& error) {
-        EXPECT_NE(std::string(error.what()).find("one run of bytes"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("one contiguous run of bytes"), std::string::npos);
       }
     }
   }

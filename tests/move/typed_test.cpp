@@ -119,7 +119,7 @@ TEST_F(TypedExchange, ArraysThatDoNotFitAreRefusedOnAllRanksAndTheCallMayBeMadeA
 
   const auto too_long = error_of([&] { exchange.run(std::span(u), std::span(longer)); });
   EXPECT_NE(too_long.find("the destination of field 0 holds " + count(longer) +
-                          " items, but this rank's part of its layout " + count(right)),
+                          " items, but this rank's part of its layout has " + count(right)),
             std::string::npos)
       << too_long;
   const auto too_short =

@@ -36,9 +36,9 @@ for seed in range(first, end):
     for what, words in WORDS.items():
         printed, lines = run(seed, words)
         if "cannot report writes" in lines:
-            print("skipped: this system does not tell who writes to memory")
+            print("skipped: this system cannot report writes")
             sys.exit(0)
-        taken += " replaced" in lines and "0 of 0 operations" not in lines
+        taken += " replaced" in lines and "0 of 0 inspected operations" not in lines
         # Sums in another order may end a solve an iteration earlier: those are checked by `run`.
         if "bit for bit" in what and printed != alone:
             different = [

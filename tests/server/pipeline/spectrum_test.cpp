@@ -190,7 +190,7 @@ TEST_F(SpectrumTest, WhatHasNoSpectrum) {
   step.fields = {make_field(step, "w", ItemType::float64, {8, 8},
                             triangle_boxes(8, 3, group_.size())[own()], noise)};
   Pipeline triangle(Products{{.name = "s", .stages = {"spectrum"}}});
-  expect_holds(failure_of(triangle, step), {"spectrum", "whole of w", "in no box"});
+  expect_holds(failure_of(triangle, step), {"spectrum", "all items of w", "in no box"});
   Pipeline wrong(Products{{.name = "s", .stages = {"spectrum lengths=1,2"}}});
   expect_holds(failure_of(wrong, one_field(0, ItemType::float64, noise)),
                {"lengths has 2 numbers", "u has 3 axes"});
