@@ -224,11 +224,20 @@ void Board::each(const std::function<bool(BoardEntry&)>& action) {
   }
 }
 
+bool Board::is_open(std::uint64_t group) {
+  bool found = false;
+  each([&](BoardEntry& entry) {
+    found = entry.group.load() == group && entry.state.load() == BoardEntry::open;
+    return !found;
+  });
+  return found;
+}
+
 bool Board::has_unfinished(bool only_closed) {
   bool found = false;
   each([&](BoardEntry& entry) {
-    found = (!only_closed || entry.state.load() >= BoardEntry::closed) &&
-            entry.outcome.load() == BoardEntry::unknown;
+    found = entry.outcome.load() == BoardEntry::unknown &&
+            (!only_closed || !is_open(entry.group.load()));
     return !found;
   });
   return found;

@@ -90,7 +90,9 @@ class Board {
    private:
     std::atomic<std::uint32_t>& turn_;
   };
-  // Files that are open or not whole yet; of these, closed ones.
+  // Whether a rank of the node has still open what these ranks opened together.
+  bool is_open(std::uint64_t group);
+  // Files that are open or not whole yet; of these, the ones that all their ranks have closed.
   bool has_unfinished(bool only_closed = false);
 
  private:

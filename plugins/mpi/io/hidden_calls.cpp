@@ -203,7 +203,8 @@ int OpenFile::close_hidden() {
     const Adds waiting(tally_.settling_s);
     hidden_->settle();
   }
-  hidden_->mark_closed();
+  // Otherwise it is complete before any rank returns, and no call needs to wait for it.
+  if (is_later_) hidden_->mark_closed();
   std::array<std::int64_t, 2> all{};
   WriteFailure failure = hidden_->failure();
   all = {failure.error, failure.offset};

@@ -546,7 +546,12 @@ void HiddenFiles::wait_for(const std::string& path) {
         (id.inode != 0 && entry.inode.load() == id.inode && entry.device.load() == id.device);
     if (!is_same) return true;
     const std::uint64_t group = entry.group.load();
-    if (entry.state.load() == BoardEntry::open) is_open = true;
+    // While a rank has not closed it, those that have closed it cannot complete it, and that rank
+    // may be this one, or wait for this one.
+    if (board_.is_open(group)) {
+      is_open = true;
+      return true;
+    }
     for (Pause pause; entry.state.load() >= BoardEntry::closed && entry.group.load() == group &&
                       entry.outcome.load() == BoardEntry::unknown;)
       pause();

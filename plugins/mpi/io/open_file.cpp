@@ -137,7 +137,14 @@ OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File fi
   if (PMPI_Comm_dup(comm, &duplicate_.raw) != MPI_SUCCESS) {
     throw Error(Errc::mpi, "no communicator left");
   }
-  path_ = name_of(opening.temporary.empty() ? path : opening.temporary);
+  const bool hides = file_mode() == FileMode::hidden && hidden_files().is_started();
+  {
+    const OwnCalls quiet;  // the file has been waited for
+    path_ = name_of(opening.temporary.empty() ? path : opening.temporary);
+    struct stat facts {};
+    if (hides && ::stat(path_.c_str(), &facts) == 0)
+      id_ = {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
+  }
   PMPI_Comm_size(comm, &num_ranks_);
   hints_ = hints_from(broadcast_text(duplicate_.raw, known_hints(info)));
   if (file_mode() == FileMode::mpi) never_ = Refusal::told;
@@ -145,12 +152,8 @@ OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File fi
     never_ = Refusal::mode;
   }
   if (path_.empty()) never_ = Refusal::open;
-  const bool hides = file_mode() == FileMode::hidden && hidden_files().is_started();
   const bool is_written = (mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
   if (hides && is_written && (mode & MPI_MODE_DELETE_ON_CLOSE) != 0) never_ = Refusal::mode;
-  struct stat facts {};
-  if (hides && ::stat(path_.c_str(), &facts) == 0)
-    id_ = {static_cast<std::uint64_t>(facts.st_dev), static_cast<std::uint64_t>(facts.st_ino)};
   if (hides && is_written && never_ == Refusal::none) {
     hidden_ = HiddenFile::make(path_, opening);
     if (!hidden_) never_ = Refusal::open;

@@ -8,6 +8,7 @@
 //   hidden full FOLDER WHEN  a file that may not get so long: WHEN the program learns it, at the
 //                            next `call`, the next `open` or the `end`
 //   hidden steps FOLDER N    writes N steps into a new file each, and prints which are closed
+#include <dirent.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/resource.h>
@@ -348,6 +349,41 @@ void closes() {
   }
 }
 
+// One rank has not closed a file yet, and uses its name, while the others wait for it in their
+// close.
+void uneven_closes() {
+  for (int way = 0; way < 4; ++way) {
+    const std::string name = "uneven" + std::to_string(way) + ".dat";
+    MPI_File file = open_new(name.c_str());
+    write_own(file, way, way % 2 == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world.rank == world.size - 1) {
+      usleep(20'000);
+      alarm(60);  // a deadlock otherwise
+      struct stat facts {};
+      if (way == 0) {
+        MPI_File own = open_old(name.c_str(), MPI_MODE_RDWR, MPI_COMM_SELF);
+        check(read_block(own, world.rank, 0) == own_block(world.rank, way),
+              "data of a second handle");
+        MPI_File_close(&own);
+      } else if (way == 1) {
+        check(stat(path_of(name.c_str()).c_str(), &facts) == 0, "the name of an open file");
+      } else if (way == 2) {
+        DIR* const listed = opendir(folder.c_str());
+        check(listed != nullptr, "a folder with an open file");
+        if (listed != nullptr) closedir(listed);
+      } else {
+        check(system("true") == 0, "a command while a file is open");
+      }
+      alarm(0);
+    }
+    MPI_File_close(&file);
+    file = open_old(name.c_str(), MPI_MODE_RDONLY);
+    MPI_File_close(&file);
+    check(bytes_of(path_of(name.c_str())) == whole(way), "a file that ranks close at other times");
+  }
+}
+
 // More than the memory that is allowed, and a piece that is larger than all of it.
 void memory() {
   MPI_File file = open_new("memory.dat");
@@ -388,7 +424,7 @@ void many() {
 
 int all() {
   for (const auto promise : {reads, holes, overlaps, sizes, left_to_mpi, two_handles, syncs, forks,
-                             closes, memory, many}) {
+                             closes, uneven_closes, memory, many}) {
     promise();
     MPI_Barrier(MPI_COMM_WORLD);
   }
