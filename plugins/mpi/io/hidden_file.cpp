@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -45,6 +46,19 @@ std::string temporary_name(const std::string& path, std::uint64_t job) {
   const auto slash = path.rfind('/');
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   return fmt::format("{}/.{}.tailrace-{:x}", folder_of(path), name, job);
+}
+
+// Where a symbolic link leads, whose target may not exist yet; the path itself if it is no link.
+std::string target_of(std::string path) {
+  constexpr int most_links = 40;  // as Linux has it
+  for (int i = 0; i < most_links; ++i) {
+    std::array<char, PATH_MAX> target{};
+    const ssize_t bytes = ::readlink(path.c_str(), target.data(), target.size());
+    if (bytes <= 0) break;
+    const std::string to(target.data(), static_cast<std::size_t>(bytes));
+    path = to.front() == '/' ? to : folder_of(path) + "/" + to;
+  }
+  return path;
 }
 
 std::uint64_t hash_of(const std::string& text) {  // FNV-1a: the same in all processes
@@ -123,9 +137,10 @@ std::string text_of(const std::string& path, const WriteFailure& failure) {
 
 }  // namespace
 
-std::string full_path(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> whole(::realpath(path.c_str(), nullptr), std::free);
+std::string full_path(const std::string& given) {
+  const std::unique_ptr<char, void (*)(void*)> whole(::realpath(given.c_str(), nullptr), std::free);
   if (whole) return whole.get();
+  const std::string path = target_of(given);
   const auto slash = path.rfind('/');
   const std::unique_ptr<char, void (*)(void*)> folder(::realpath(folder_of(path).c_str(), nullptr),
                                                       std::free);

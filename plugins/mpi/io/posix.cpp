@@ -108,9 +108,17 @@ void await_moved(const char* path) {
   errno = error;
 }
 
-// Where a file is that this process has open under a temporary name; else waits for it.
+bool is_link(const char* path) {
+  const OwnCalls quiet;
+  struct stat facts {};
+  return ::lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
+}
+
+// Where a file is that this process has open under a temporary name; else waits for it. A link
+// leads to the final name.
 std::string place_of(const char* path) {
   if (const auto own = posix_file(path)) {
+    if (is_link(path)) own->publish();
     const std::string place = own->place();
     return place == own->path() ? path : place;
   }

@@ -26,7 +26,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { most_bytes = 600000, num_names = 3, num_descriptors = 5, num_streams = 3, block = 64 << 10 };
+enum { most_bytes = 600000, num_names = 4, num_descriptors = 5, num_streams = 3, block = 64 << 10 };
 
 static uint64_t state;
 static char folder[4000];
@@ -99,6 +99,8 @@ static void show_name(const char* path) {
   const int code = stat(path, &facts);
   printf("stat %d %lld %o %d\n", code, code == 0 ? (long long)facts.st_size : -1,
          code == 0 ? facts.st_mode : 0, access(path, R_OK));
+  const int link_code = lstat(path, &facts);
+  printf("lstat %d %o\n", link_code, link_code == 0 ? facts.st_mode : 0);
 }
 
 // What a stream, a mapping, a child or the kernel itself sees of a file.
@@ -160,7 +162,7 @@ static void open_stream(int slot) {
   } else {
     const int number = below(num_names);
     open_streams[slot] = fopen(name_of(number), mode);
-    is_hidden[slot] = number < 2;
+    is_hidden[slot] = number != 2;
   }
   may_read[slot] = strpbrk(mode, "r+") != NULL && below(2);
   if (may_read[slot] && open_streams[slot] != NULL) setvbuf(open_streams[slot], NULL, _IONBF, 0);
@@ -380,6 +382,7 @@ static void call(int slot) {
 static int make_calls(int count) {
   sees_otherwise = state % 3 == 0;
   for (int i = 0; i < num_descriptors; ++i) open_files[i] = -1;
+  if (symlink("file0.h5", name_of(3)) != 0) return 1;  // to a file that does not exist yet
   for (int i = 0; i < count; ++i) {
     if (below(4) == 0) {
       call_stream(below(num_streams));
