@@ -145,7 +145,7 @@ class Transform {
   void forward(std::span<const Complex* const> fields, std::span<Complex* const> modes);
   void backward(std::span<const Complex* const> modes, std::span<Complex* const> fields);
 
-  const Problem& problem() const;  ///< with the chosen grid
+  const Problem& problem() const;  ///< the problem, with the chosen grid
   std::string_view kernel() const;
   /// Method of the exchange, or of both exchanges ("node_direct in rows, pairwise in columns").
   std::string_view method() const;

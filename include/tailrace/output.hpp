@@ -36,7 +36,7 @@ class Output {
   Output(Output&&) noexcept;
 
   /// Submits `contents` to be written to `path`. When it returns, the caller's arrays may be
-  /// changed. Layouts may differ from call to call; buffers are reused if they do not. Throws the
+  /// changed. Layouts may differ from call to call; if they do not, buffers are reused. Throws the
   /// same error on all ranks: for invalid arguments, or (`OnFailure::stop`) `Errc::io` for this
   /// file ("none") or an earlier one, with errno, rank, path and step; then nothing of `contents`
   /// has been written or staged, and the call may be repeated. Collective over the compute ranks;

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Deprecated names of version 0.1, in which an output of a
-// session was a `Stream` and there were three option structs.
+// SPDX-License-Identifier: BSD-3-Clause
+// Deprecated names of version 0.1, in which an output of a session was a `Stream` and there were
+// three option structs.
 #pragma once
 
 #include "tailrace/output.hpp"

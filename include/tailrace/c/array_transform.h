@@ -27,14 +27,14 @@ enum tailrace_axis_kind {
 };
 
 typedef struct tailrace_array_transform_options {
-  int type;     /* of the field: TAILRACE_FLOAT64 (default), FLOAT32, COMPLEX128 or COMPLEX64 */
+  int type; /* type of the field: TAILRACE_FLOAT64 (default), FLOAT32, COMPLEX128 or COMPLEX64 */
   int num_axes; /* transformed axes; the others are batches; 0 (default): all, Fourier */
   int axes[TAILRACE_MAX_DIMS];  /* axes from 0 (slowest); forward transforms the last of them first
                                  */
-  int kinds[TAILRACE_MAX_DIMS]; /* of each of `axes`, default TAILRACE_FOURIER */
-  int64_t kept[TAILRACE_MAX_DIMS];  /* the modes of this number of points are kept; 0: all */
-  int swap_with[TAILRACE_MAX_DIMS]; /* the axis that ranks divide once they no longer divide this
-                                       one; -1 (default): the axis transformed before */
+  int kinds[TAILRACE_MAX_DIMS]; /* kind of each of `axes`; default TAILRACE_FOURIER */
+  int64_t kept[TAILRACE_MAX_DIMS];  /* number of points whose modes are kept; 0: all */
+  int swap_with[TAILRACE_MAX_DIMS]; /* axis that is divided instead when this one is transformed; -1
+                                       (default): the axis transformed before */
   int grid[TAILRACE_MAX_DIMS];      /* ranks along each axis of the field; 0 (default): choose */
   double scale;                     /* factor of modes in forward; default 1 */
   const char* kernel;               /* 1D transform library: "auto" measures */
@@ -57,7 +57,8 @@ int tailrace_array_transform_destroy(tailrace_array_transform** transform);
 /* Transforms `field` (`num_items` items) to `modes` (`num_modes` items of the type that
    `tailrace_array_transform_modes_type` gives), or back: backward(forward(u)) is u divided by the
    normalization if the scale is 1. Sizes are checked. Inputs are kept; input and output must not
-   overlap, but may be the same array if items are of one type and as many. Collective, blocking. */
+   overlap, but may be the same array if they have equally many items of the same type. Collective,
+   blocking. */
 int tailrace_array_transform_forward(tailrace_array_transform* transform, const void* field,
                                      int64_t num_items, void* modes, int64_t num_modes);
 int tailrace_array_transform_backward(tailrace_array_transform* transform, const void* modes,
@@ -84,7 +85,7 @@ int tailrace_array_transform_kernel(const tailrace_array_transform* transform, c
 int tailrace_array_transform_buffer_bytes(const tailrace_array_transform* transform,
                                           int64_t* num_bytes);
 
-/* Transforms `field` to `modes` without an object: all arguments as above, `options` NULL: the
+/* Transforms `field` to `modes` without an object; the arguments are as above. `options` NULL: the
    defaults. `comm` keeps the plans of its last 8 problems until it is destroyed, so the first call
    with a problem takes as long as creating a transform. Fails on all ranks alike. Collective,
    blocking. */
@@ -96,7 +97,7 @@ int tailrace_fft_transform(const tailrace_comm* comm, int num_dims, const int64_
 int tailrace_fft_inverse(const tailrace_comm* comm, int num_dims, const int64_t* extents,
                          const tailrace_array_transform_options* options, const void* modes,
                          int64_t num_modes, void* field, int64_t num_items);
-/* Layouts (new handles) of the points and of the modes of both. Local. */
+/* Layouts (new handles) of the points and of the modes of these transforms. Local. */
 int tailrace_fft_physical_layout(const tailrace_comm* comm, int num_dims, const int64_t* extents,
                                  const tailrace_array_transform_options* options,
                                  tailrace_layout** layout);

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 typedef struct tailrace_comm tailrace_comm;
-typedef int tailrace_fint; /* Fortran's INTEGER, which MPI 5's ABI has no name for */
+typedef int tailrace_fint; /* Fortran's INTEGER; the ABI of MPI 5 has no name for this type */
 
 /* Duplicates `user` and sets MPI_ERRORS_RETURN; the handle owns the duplicate. Collective over
    `user`, blocking. */
@@ -31,7 +31,7 @@ int tailrace_comm_num_ranks(const tailrace_comm* comm, int* num_ranks);
 /* The duplicate itself, for MPI calls; destroying the handle frees it. Local. */
 int tailrace_comm_mpi(const tailrace_comm* comm, MPI_Comm* raw);
 int tailrace_comm_mpi_fortran(const tailrace_comm* comm, tailrace_fint* raw);
-/* Collective if this is the last use of the communicator. */
+/* Destroys the handle. Collective if this is the last use of the communicator. */
 int tailrace_comm_destroy(tailrace_comm** comm);
 
 /* Chooses a grid of `grid[0]` x `grid[1]` ranks for transposes of a 3D array (`extents`, items of

@@ -17,8 +17,8 @@ extern "C" {
 enum tailrace_mode_order { TAILRACE_KY_KZ_KX = 0, TAILRACE_KZ_KY_KX = 1 };
 
 typedef struct tailrace_transform_options {
-  int type; /* of physical items: TAILRACE_FLOAT64 (default) or FLOAT32 for real data, COMPLEX128 or
-               COMPLEX64 for complex-to-complex transforms */
+  int type;                    /* TAILRACE_FLOAT64 (default) or FLOAT32 for real physical items,
+                                  COMPLEX128 or COMPLEX64 for complex-to-complex transforms */
   int64_t cutoff[3];           /* largest |k| kept along z, y, x; -1 (default) keeps all */
   int grid[2];                 /* ranks along z and y of the physical array; {0, 0} chooses */
   int max_fields;              /* largest number of fields in one call; default 1 */
@@ -76,8 +76,8 @@ int tailrace_transform_modes(const tailrace_transform* transform, int axis, cons
 /* Number of items in this rank's physical array and of modes in its spectral array. Local. */
 int tailrace_transform_sizes(const tailrace_transform* transform, int64_t* num_items,
                              int64_t* num_modes);
-/* The chosen grid of ranks and the reason; kernel, methods, and a paragraph that describes all of
-   them. Local. */
+/* The chosen grid of ranks and the reason; kernel, methods, and a paragraph that describes them.
+   Local. */
 int tailrace_transform_grid(const tailrace_transform* transform, int grid[2]);
 int tailrace_transform_grid_why(const tailrace_transform* transform, const char** text);
 int tailrace_transform_kernel(const tailrace_transform* transform, const char** name);

@@ -32,7 +32,8 @@ int tailrace_file_part_destroy(tailrace_file_part** part);
 
 /* Resources shared by the files of one communicator: create one pool and open all files with it. */
 typedef struct tailrace_file_pool tailrace_file_pool;
-/* Collective, blocking. Destroying its last file or handle is also collective and blocking. */
+/* Creates a pool. Collective, blocking. Destroying its last file or handle is also collective and
+   blocking. */
 int tailrace_file_pool_create(const tailrace_comm* comm, tailrace_file_pool** pool);
 int tailrace_file_pool_destroy(tailrace_file_pool** pool);
 
@@ -68,7 +69,7 @@ int tailrace_file_read(tailrace_file* file, const tailrace_file_part* part, void
 /* Flushes to disk (hint `sync`) and closes. Collective, blocking. */
 int tailrace_file_close(tailrace_file* file);
 /* Setting number `index` (from 0) in effect, and its origin; TAILRACE_INVALID_INPUT past the last
-   one. The texts live as long as the file. Local. */
+   one. The strings are valid as long as the file exists. Local. */
 int tailrace_file_setting(const tailrace_file* file, int index, const char** name,
                           const char** value, const char** source);
 /* Statistics of this rank (local), and sums over all ranks (times: the longest; collective,

@@ -17,7 +17,7 @@ int tailrace_hints_create(tailrace_hints** hints);
 int tailrace_hints_set(tailrace_hints* hints, const char* name, const char* value);
 int tailrace_hints_destroy(tailrace_hints** hints);
 /* An entry of the table of hints. `index` counts from 0; TAILRACE_INVALID_INPUT past the end. The
-   texts are static. */
+   strings are static. */
 int tailrace_hints_info(int index, const char** name, const char** default_value,
                         const char** allowed, const char** summary);
 

@@ -35,7 +35,7 @@ typedef struct tailrace_input tailrace_input;
    is missing, TAILRACE_CORRUPT if it is not a complete HDF5 file. Collective, blocking. */
 int tailrace_input_open(const tailrace_comm* comm, const char* path,
                         const tailrace_input_options* options, tailrace_input** input);
-/* Collective, blocking. */
+/* Closes the file. Collective, blocking. */
 int tailrace_input_destroy(tailrace_input** input);
 
 /* Number and names of the readable variables, without coordinates; `index` counts from 0. Local. */
@@ -59,8 +59,8 @@ int tailrace_input_attribute_doubles(const tailrace_input* input, const char* na
    is a list of one. */
 int tailrace_input_attribute_numbers(const tailrace_input* input, const char* name, int type,
                                      int64_t max_values, void* values, int64_t* num_values);
-/* Text number `index` (from 0) of an attribute with `*num_values` texts; a single text is a list of
-   one. */
+/* String number `index` (from 0) of an attribute with `*num_values` strings; a single string is a
+   list of one. */
 int tailrace_input_attribute_text_of_list(const tailrace_input* input, const char* name,
                                           int64_t index, const char** value, int64_t* num_values);
 /* Values of a coordinate, copied like the lists above. Local. */

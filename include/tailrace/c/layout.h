@@ -86,10 +86,10 @@ int tailrace_layout_num_dims(const tailrace_layout* layout, int* num_dims);
 /* Fills the first `num_dims` of `extents`. */
 int tailrace_layout_extents(const tailrace_layout* layout, int64_t extents[TAILRACE_MAX_DIMS]);
 int tailrace_layout_num_ranks(const tailrace_layout* layout, int* num_ranks);
-/* Number of boxes of `rank`, none of them empty, and its box number `index` (from 0). */
+/* Number of boxes of `rank`, and its box number `index` (from 0). No box is empty. */
 int tailrace_layout_num_boxes(const tailrace_layout* layout, int rank, int64_t* num_boxes);
 int tailrace_layout_box(const tailrace_layout* layout, int rank, int64_t index, tailrace_box* box);
-/* Number of items of `rank`: the size of its array if that is dense. */
+/* Number of items of `rank`, which is the size of its array if the array is dense. */
 int tailrace_layout_num_items(const tailrace_layout* layout, int rank, int64_t* num_items);
 int tailrace_layout_describe(const tailrace_layout* layout, const char** text);
 

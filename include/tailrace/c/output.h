@@ -36,7 +36,7 @@ int tailrace_contents_dims(tailrace_contents* contents, const char* name, int nu
    which applies if this is ""; "none": off. */
 int tailrace_contents_compress(tailrace_contents* contents, const char* name, const char* how);
 /* Adds a small array that is identical on all ranks (coordinates, tables); it is copied. `name` is
-   that of an axis. */
+   the name of an axis. */
 int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
                                  const double* values, int64_t num_values);
 /* Adds a small array of numbers of `type` that is identical on all ranks. */
@@ -70,8 +70,8 @@ int tailrace_contents_attribute_bool(tailrace_contents* contents, const char* of
 typedef struct tailrace_part {
   const char* variable;
   int type;
-  tailrace_box box;                   /* in the global index space */
-  int64_t extents[TAILRACE_MAX_DIMS]; /* global */
+  tailrace_box box;                   /* the box, in the global index space */
+  int64_t extents[TAILRACE_MAX_DIMS]; /* global extents of the variable */
   void* data;                         /* may be changed */
   int64_t num_items;
 } tailrace_part;
@@ -97,7 +97,7 @@ typedef struct tailrace_function {
 typedef struct tailrace_product {
   const char* name;             /* used in file names and messages */
   int num_variables;            /* 0 (default): all */
-  const char* const* variables; /* names */
+  const char* const* variables; /* names of the variables */
   int num_stages;
   const char* const* stages; /* in order: "coarsen factor=4", ...; docs/servers.md */
   const char* path;          /* default "{path}_{name}.h5" */
@@ -110,7 +110,7 @@ tailrace_product tailrace_product_defaults(void);
 enum tailrace_when_full {
   TAILRACE_WAIT_FOR_ROOM = 0,
   TAILRACE_DROP = 1,  /* leave the step out */
-  TAILRACE_THIN = 2,  /* and from now on take every 2nd, 4th, ... step until there is room */
+  TAILRACE_THIN = 2,  /* leave it out; then take every 2nd, 4th, ... step until there is room */
   TAILRACE_LOWER = 3, /* convert float64 to float32 */
   TAILRACE_SPILL = 4  /* write to node-local disk first */
 };
@@ -137,13 +137,13 @@ typedef struct tailrace_output_options {
   /* Who writes. An output that a session opens uses the session's settings. */
   const char* servers;   /* "none", "hidden", "thread", "process" or "auto" (default: "hidden"); a
                             session also accepts "N" and "N per node", and its "auto" measures */
-  const char* placement; /* of ranks that serve: "spread" (default) or "own_nodes" */
+  const char* placement; /* placement of server ranks: "spread" (default) or "own_nodes" */
   const char* transport; /* "auto" (default) or a name of `tailrace list` */
-  int64_t memory_bytes;  /* staging memory of a node at most; default 1 GiB */
-  int senders_at_once;   /* of a server (transport "credit"); default 4 */
-  int64_t chunk_bytes;   /* of a message; default 4 MiB */
-  const char* progress;  /* "calls" of tailrace_output_progress (default), or "thread" */
-  int threads;           /* of those who write, for products and compression; default 1 */
+  int64_t memory_bytes;  /* limit of the staging memory of a node; default 1 GiB */
+  int senders_at_once;   /* concurrent senders per server (transport "credit"); default 4 */
+  int64_t chunk_bytes;   /* size of a message; default 4 MiB */
+  const char* progress;  /* by "calls" of tailrace_output_progress (default), or by a "thread" */
+  int threads;           /* threads per writer or server for products and compression; default 1 */
   double watchdog_s;  /* [s] timeout for a response of the other side; 0: none; negative (default):
                          600 with a session or with servers, otherwise none */
   const char* folder; /* destination of the output (default "."); "auto" measures there */
@@ -156,11 +156,11 @@ typedef struct tailrace_output_options {
   int64_t stripe_bytes; /* file domains end at multiples of it; default 1 MiB, 0 = even shares */
   int buffered_files;   /* unfinished files above which "hidden" waits; default 2 */
   const char* method; /* how data moves to the writers: "auto", "push", or a method of exchanges */
-  int checksums;      /* of each piece, kept in the file; default 1 */
+  int checksums;      /* 1 (default): the file contains a checksum of each piece */
   const tailrace_trace* trace; /* may be NULL */
 
   /* Functions that products call. */
-  int num_functions; /* must be the same on all ranks; default 0 */
+  int num_functions; /* number of functions, the same on all ranks; default 0 */
   const tailrace_function* functions;
   /* For servers = "process": the path of a program that serves with your functions, and its first
      arguments; those that it passes to `tailrace_serve_as_process` follow them. 0 (default):
@@ -174,14 +174,14 @@ typedef struct tailrace_output_options {
   double stall_budget; /* share of the run time that writes may cost; 0 (default): no budget */
   double wait_limit_s; /* [s] timeout of a wait; 0: none; negative (default): 600 for an output of a
                           session, otherwise none */
-  const char* spill_folder;  /* node-local; "" (default): $TMPDIR or /tmp */
+  const char* spill_folder;  /* folder on a node-local disk; "" (default): $TMPDIR or /tmp */
   int on_failure;            /* default TAILRACE_STOP */
   double retry_s;            /* [s] time to retry while the disk is full; default 0 */
   const char* fallback_path; /* folder for files that cannot be written to theirs; "": none */
-  const char* format;        /* of the variables: "hdf5", "zarr" or "auto" (default) */
-  const char* compress;      /* as in `OutputOptions` of C++, e.g. "deflate:1"; "" (default): off */
-  int variables;             /* 0: only the products are written; default 1 */
-  int num_products;          /* default 0 */
+  const char* format;   /* format of the variables' files: "hdf5", "zarr" or "auto" (default) */
+  const char* compress; /* as in `OutputOptions` of C++, e.g. "deflate:1"; "" (default): off */
+  int variables;        /* 0: only the products are written; default 1 */
+  int num_products;     /* default 0 */
   const tailrace_product* products;
   const char* series; /* an HDF5 file (.h5) or a Zarr store (.zarr) that presents all steps along an
                          axis `time`; "" (default): none (docs/files.md); "FILE steps_per_file=N"
@@ -194,28 +194,28 @@ typedef struct tailrace_output_statistics {
   int64_t steps;    /* writes that accepted their step */
   int64_t complete; /* steps known to be complete on disk */
   int64_t dropped, thinned, lowered, spilled, failed;
-  int64_t bytes;          /* passed to write by this rank */
-  int64_t written_bytes;  /* by this rank's writer */
+  int64_t bytes;          /* bytes passed to write by this rank */
+  int64_t written_bytes;  /* bytes written by this rank's writer */
   int64_t writes;         /* system calls that wrote */
   int64_t opens;          /* files opened for writing */
   int64_t slowest_step;   /* -1: none yet */
   double run_s;           /* time since the output was created */
-  double call_s;          /* inside calls: the time that output cost the program */
-  double agree_s;         /* of it, waiting for the other ranks of the call */
-  double copy_s;          /* of it, laying files out and copying into staging memory */
-  double room_s;          /* of it, waiting for room in staging memory */
-  double end_s;           /* of it, waiting for files to be complete */
+  double call_s;          /* time in calls: the time that output cost the program */
+  double agree_s;         /* part of call_s: waiting for the other ranks */
+  double copy_s;          /* part of call_s: laying files out, copying into staging memory */
+  double room_s;          /* part of call_s: waiting for room in staging memory */
+  double end_s;           /* part of call_s: waiting for complete files */
   double stall_s;         /* room_s + end_s */
-  double write_s;         /* spent writing (in the background if hidden) */
-  double writer_cpu_s;    /* CPU time of it and of products; NaN if several servers write */
+  double write_s;         /* time spent writing (in the background if hidden) */
+  double writer_cpu_s;    /* CPU time of writing and products; NaN if several servers write */
   double slowest_s;       /* longest time until a step was safe on disk */
   double hidden_fraction; /* share of copying and writing that did not delay the program */
 } tailrace_output_statistics;
 
 typedef struct tailrace_output tailrace_output;
 
-/* `options` NULL: the defaults. Fails on all ranks alike: TAILRACE_INVALID_INPUT for options out of
-   range, TAILRACE_IO if a server cannot be started. Collective, blocking. */
+/* Creates an output; `options` NULL: the defaults. Fails on all ranks alike: TAILRACE_INVALID_INPUT
+   for options out of range, TAILRACE_IO if a server cannot be started. Collective, blocking. */
 int tailrace_output_create(const tailrace_comm* comm, const tailrace_output_options* options,
                            tailrace_output** output);
 /* Submits `contents` to be written to `path`, which is at any time either absent, the previous

@@ -24,8 +24,9 @@ tailrace_reduction_options tailrace_reduction_defaults(void);
 
 typedef struct tailrace_reduction tailrace_reduction;
 
-/* `options` NULL: the defaults. Fails on all ranks alike: TAILRACE_INVALID_INPUT if the method is
-   unknown or does not apply, or the ranks' options differ. Collective, blocking. */
+/* Creates a reduction; `options` NULL: the defaults. Fails on all ranks alike:
+   TAILRACE_INVALID_INPUT if the method is unknown or does not apply, or the ranks' options differ.
+   Collective, blocking. */
 int tailrace_reduction_create(const tailrace_comm* comm, const tailrace_reduction_options* options,
                               tailrace_reduction** reduction);
 /* Waits for an operation in progress. */
@@ -42,7 +43,7 @@ int tailrace_reduction_allreduce(tailrace_reduction* reduction, const void* in, 
    blocking. */
 int tailrace_reduction_reduce(tailrace_reduction* reduction, void* values, int64_t num_items,
                               int type, int op, int root);
-/* Returns when all ranks have called it. Collective, blocking. */
+/* Returns after all ranks have called it. Collective, blocking. */
 int tailrace_reduction_barrier(tailrace_reduction* reduction);
 /* `results[p]` = sum over all ranks of conj(x[p]) * y[p], vectors of `num_items[p]` items of `type`
    (floating-point or complex) on this rank; results have type float64 (complex128). Collective,

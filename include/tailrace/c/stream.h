@@ -32,7 +32,7 @@ static inline tailrace_output_options tailrace_session_defaults(void) {
   return tailrace_output_defaults();
 }
 
-/* `tailrace_output_options` has these members, and those of `output`. */
+/* `tailrace_output_options` replaces this struct: it has these members and those of `output`. */
 typedef struct tailrace_stream_options {
   int priority;
   int when_full;

@@ -22,7 +22,7 @@ typedef struct tailrace_trace tailrace_trace;
 
 /* Keeps up to `capacity` spans of this rank; 0 keeps none. Local. */
 int tailrace_trace_create(int64_t capacity, tailrace_trace** trace);
-/* Local. Objects that use the trace keep it until they are destroyed. */
+/* Destroys the handle; objects that use the trace keep it until they are destroyed. Local. */
 int tailrace_trace_destroy(tailrace_trace** trace);
 /* Keeps one span; times are seconds of `tailrace_now_s`, `name` is copied the first time it is
    seen; `track` is 0 for the main thread, 1 for the writer. Local. */

@@ -24,15 +24,15 @@ typedef struct tailrace_tune_settings {
   double budget_s;      /* time limit for one problem [s]; default 3 */
   int64_t memory_bytes; /* memory limit for trials per rank; default 1 GiB */
 } tailrace_tune_settings;
-/* Mode TAILRACE_TUNE_FIRST_USE, no file. */
+/* The defaults: mode TAILRACE_TUNE_FIRST_USE, no file. */
 tailrace_tune_settings tailrace_tune_defaults(void);
 
 /* One alternative, ready to be run repeatedly. */
 typedef struct tailrace_candidate {
   const char* name;
-  int (*run)(void* user);           /* collective; a value other than 0: it does not work here */
-  uint64_t (*checksum)(void* user); /* of this rank's results after a run; must equal that of the
-                                       first candidate; may be NULL */
+  int (*run)(void* user); /* runs it; collective; any value but 0: it does not work here */
+  uint64_t (*checksum)(void* user); /* checksum of this rank's results after a run; must equal that
+                                       of the first candidate; may be NULL */
   void* user;
 } tailrace_candidate;
 

@@ -104,7 +104,7 @@ class ArrayTransform {
   /// 1 / the product over transformed axes of n (Fourier), 2 (n - 1) (dct1), 2 (n + 1) (dst1) or
   /// 2 n (others).
   double normalization() const;
-  const ArrayProblem& problem() const;  ///< with axes and the chosen grid
+  const ArrayProblem& problem() const;  ///< the problem, with axes and the chosen grid
   std::string_view kernel() const;
   /// One paragraph: axes, grid, kernel, and the passes and exchanges of a forward transform.
   std::string describe() const;

@@ -94,7 +94,7 @@ struct Coordinate {
   /// Numbers of another type, or strings, instead of `values`, which must then be empty. A list is
   /// stored as it is; a single number or string becomes a variable without a dimension.
   std::optional<AttributeValue> typed = {};
-  /// The dimensions of a list, if not one dimension with the name of the coordinate.
+  /// The dimensions of a list. Empty: one dimension with the name of the coordinate.
   std::vector<std::string> dims = {};
   /// Items along each of `dims`; their product is the length of the list. Empty: one dimension.
   std::vector<std::ptrdiff_t> extents = {};

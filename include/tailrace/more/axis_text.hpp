@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSD-3-Clause How messages name axes, and write lists with one entry per
-// axis. In C order, the last axis is the fastest, axes and items count from 0, and 2:5 are three
-// items. Programs that use the Fortran module get messages in Fortran order: the first axis is the
-// fastest, everything counts from 1, and the same items are 3:5.
+// SPDX-License-Identifier: BSD-3-Clause
+// How messages name axes, and write lists with one entry per axis. In C order, the last axis is the
+// fastest, axes and items count from 0, and 2:5 are three items. Programs that use the Fortran
+// module get messages in Fortran order: the first axis is the fastest, everything counts from 1,
+// and the same items are 3:5.
 #pragma once
 
 #include <algorithm>

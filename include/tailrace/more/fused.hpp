@@ -33,16 +33,16 @@ struct PlaneTile {
   std::ptrdiff_t kx_start;              ///< local index of lane 0
   std::ptrdiff_t kx_count;              ///< modes in this unit (at most lanes)
   std::span<Real* const> in;            ///< one panel per product
-  std::span<Real* const> out;           ///< one address per exchanged field: unit of ky_start
-  std::ptrdiff_t out_step;              ///< items from one ky to the next in `out`
-  bool past_caches = false;             ///< prefer `store_past_caches` to write `out`
+  std::span<Real* const> out;  ///< for each exchanged field: address of the unit of ky_start
+  std::ptrdiff_t out_step;     ///< items from one ky to the next in `out`
+  bool past_caches = false;    ///< prefer `store_past_caches` to write `out`
 };
 
 /// A line of z of `lanes` neighbouring kx at one ky, in spectral space.
 template <class Real>
 struct SpectralTile {
   std::ptrdiff_t ky;                    ///< local index
-  std::ptrdiff_t kx_start, kx_count;    ///< as above
+  std::ptrdiff_t kx_start, kx_count;    ///< local index of lane 0; modes in this unit
   std::span<const std::ptrdiff_t> row;  ///< unit of each kept kz in the panels
   std::span<Real* const> in;   ///< exchanged fields, forward transformed; empty at the start
   std::span<Real* const> out;  ///< fields to transform backward; empty at the end

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause Detects that several ranks were started but MPI_COMM_WORLD
-// has one: the launcher belongs to another MPI than the program, so each rank runs alone and all of
-// them write the same files. Depends on MPI only, because the libraries in plugins/mpi/ include it.
+// SPDX-License-Identifier: BSD-3-Clause
+// Detects that several ranks were started but MPI_COMM_WORLD has one: the launcher belongs to
+// another MPI than the program, so each rank runs alone and all of them write the same files.
+// Depends on MPI only, because the libraries in plugins/mpi/ include it.
 #pragma once
 
 #include <mpi.h>

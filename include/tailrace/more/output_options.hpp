@@ -53,7 +53,7 @@ inline constexpr std::array<std::pair<const char*, OnFailure>, 3> on_failure_wor
 /// idle time.
 struct Product {
   std::string name = {};                    ///< used in file names and messages
-  std::vector<std::string> variables = {};  ///< empty: all
+  std::vector<std::string> variables = {};  ///< names of variables; empty: all
   /// The operations, in order: "NAME key=value ...", e.g. "coarsen factor=2", "convert
   /// type=float32". docs/servers.md lists the names.
   std::vector<std::string> stages = {};
@@ -120,7 +120,7 @@ struct OutputOptions {
   /// Settings by name (`hint_table()`): cb_nodes, cb_align, striping_unit, group_size, direct_io,
   /// sync, ... They override the numbers below; `TAILRACE_HINTS` overrides them.
   Hints hints = {};
-  int writers = 0;                        ///< writer ranks; 0 = up to 4 per node (docs/files.md)
+  int writers = 0;  ///< number of writer ranks; 0 = up to 4 per node (docs/files.md)
   std::ptrdiff_t stripe_bytes = 1 << 20;  ///< file domains end at multiples of it (a multiple of
                                           ///< 8), unless the file system has stripes; 0 = even
                                           ///< shares
@@ -150,7 +150,7 @@ struct OutputOptions {
   /// Timeout [s] of a wait, which then fails with a message that names the cause; 0: none;
   /// negative: 600 for an output of a session, otherwise none.
   double wait_limit_s = -1;
-  std::string spill_folder = {};  ///< node-local, for `WhenFull::spill`; "": $TMPDIR or /tmp
+  std::string spill_folder = {};  ///< on a node-local disk (`WhenFull::spill`); "": $TMPDIR or /tmp
   OnFailure on_failure = OnFailure::stop;
   /// If the disk is full, a file is retried for this time [s] before it counts as failed; meanwhile
   /// steps collect in staging memory.

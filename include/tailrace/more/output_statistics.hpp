@@ -16,9 +16,9 @@ struct OutputStatistics {
   std::int64_t steps = 0;     ///< calls of `write` that accepted their step
   std::int64_t complete = 0;  ///< steps known to be complete on disk
   std::int64_t dropped = 0, thinned = 0, lowered = 0, spilled = 0, failed = 0;  ///< see `WhenFull`
-  std::ptrdiff_t bytes = 0;  ///< passed to `write` by this rank
+  std::ptrdiff_t bytes = 0;  ///< bytes passed to `write` by this rank
   double run_s = 0;          ///< time since the output was created
-  double call_s = 0;         ///< inside calls: the time that output cost the simulation
+  double call_s = 0;         ///< time in calls: the time that output cost the simulation
   double agree_s = 0;        ///< part of `call_s`: waiting for the other ranks
   double copy_s = 0;         ///< part of `call_s`: laying files out, copying into staging memory
   double room_s = 0;         ///< part of `call_s`: waiting for room in staging memory
@@ -28,7 +28,7 @@ struct OutputStatistics {
   /// CPU time of writing and products: that of this rank's writer and its helper threads, or of the
   /// only server (counted on rank 0). NaN (unknown) if several servers write together.
   double writer_cpu_s = 0;
-  std::ptrdiff_t written_bytes = 0;  ///< by this rank's writer; bytes of servers count on rank 0
+  std::ptrdiff_t written_bytes = 0;  ///< bytes that this rank wrote; those of servers: on rank 0
   std::int64_t writes = 0;           ///< system calls that wrote; not counted on servers
   std::int64_t opens = 0;            ///< files opened for writing; not counted on servers
   double slowest_s = 0;              ///< longest time from `write` until the step was safe on disk

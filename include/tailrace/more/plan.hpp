@@ -19,14 +19,14 @@ struct Piece {
 
 /// The boxes that one rank sends to and receives from each peer. Plain data, without MPI calls.
 /// Pieces are sorted by peer; the pieces of a peer have the same order on both sides (source box,
-/// then destination box). Cost of making it: proportional to the boxes this rank touches plus the
-/// peers found, not to the number of ranks: 0.04 to 0.16 us per piece on one core (AMD EPYC). With
-/// 100,000 ranks and 4096^3 points: 54 us for a plan between pencils of a 250 x 400 grid (800
-/// pieces), 6 us between blocks and the file domains of 64 writers (52 pieces); 0.8 us between
-/// listed boxes (5 pieces). `tests/move/plan_test` prints these figures.
+/// then destination box). The cost of creating it is proportional to the boxes this rank touches
+/// plus the peers found, not to the number of ranks: 0.04 to 0.16 us per piece on one core (AMD
+/// EPYC). With 100,000 ranks and 4096^3 points: 54 us for a plan between pencils of a 250 x 400
+/// grid (800 pieces), 6 us between blocks and the file domains of 64 writers (52 pieces); 0.8 us
+/// between listed boxes (5 pieces). `tests/move/plan_test` prints these figures.
 class Plan {
  public:
-  /// The part of `rank` in moving data from layout `from` to layout `to`. Throws
+  /// The plan of `rank` for moving data from layout `from` to layout `to`. Throws
   /// `Errc::invalid_input` if global extents or numbers of ranks differ. Local.
   Plan(const Layout& from, const Layout& to, int rank);
 

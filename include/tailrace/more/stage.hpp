@@ -18,9 +18,9 @@ namespace tailrace {
 struct StagePart {
   std::string variable;
   ItemType type = ItemType::float64;
-  Box box;                              ///< in the global index space
-  std::vector<std::ptrdiff_t> extents;  ///< global
-  std::vector<std::byte> data;          ///< may be changed, not resized
+  Box box;                              ///< the box, in the global index space
+  std::vector<std::ptrdiff_t> extents;  ///< global extents of the variable
+  std::vector<std::byte> data;          ///< items; may be changed, but not resized
 };
 
 /// A user's function on the servers: called once per step on each server with the server's parts.

@@ -59,7 +59,7 @@ struct Problem {
   /// What determines the winner in addition to the machine and the placement of ranks: sizes, type.
   std::string key;
   std::string fallback;             ///< name of the candidate to use without measurement
-  std::string fallback_why;         ///< in a few words
+  std::string fallback_why;         ///< reason for the fallback, in a few words
   std::ptrdiff_t memory_bytes = 0;  ///< memory of its trials on this rank
 };
 
@@ -74,8 +74,8 @@ struct Timing {
 
 struct Choice {
   std::string name;
-  std::string why;        ///< in a sentence
-  bool measured = false;  ///< just now
+  std::string why;        ///< reason for the choice, in a sentence
+  bool measured = false;  ///< whether it was measured in this call
   std::vector<Timing> timings;
   double null_spread = 0;  ///< noise floor: relative difference of two identical entries
 };
@@ -109,9 +109,9 @@ Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidat
 
 /// The machine properties that must be equal for a result to be reused.
 struct Machine {
-  std::string processor;   ///< model
-  int cores = 0;           ///< of a node
-  int memory_domains = 0;  ///< of a node
+  std::string processor;   ///< model of the processor
+  int cores = 0;           ///< cores of a node
+  int memory_domains = 0;  ///< NUMA domains of a node
   std::string kernel;      ///< release of the operating system's kernel
   std::string mpi;         ///< version of the MPI library
   std::string tailrace;    ///< version of this library
