@@ -68,7 +68,7 @@ contains
     call contents%variable("u", layout, u(:, :, ::2), stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "axis 3 of the array has 4 items")
     call contents%variable("u", layout, u(:, :, nz:1:-1), stat=stat, errmsg=errmsg)
-    call refused(stat, tailrace_invalid_input, errmsg, "backwards")
+    call refused(stat, tailrace_invalid_input, errmsg, "negative stride")
     call contents%variable("u", layout, [.true.], stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "files cannot contain arrays")
 

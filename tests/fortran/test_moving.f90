@@ -84,7 +84,7 @@ contains
     call refused(stat, tailrace_invalid_input, errmsg, "axis 4 of an array of 3 axes")
     call refused(stat, tailrace_invalid_input, errmsg, "numbered from 1")
     call layout%blocks([nx, ny], [all_ranks], stat, errmsg)
-    call refused(stat, tailrace_invalid_input, errmsg, "one entry for each axis")
+    call refused(stat, tailrace_invalid_input, errmsg, "as many entries as extents")
   end subroutine
 
   !> Errors list axes, extents and boxes in the order of Fortran, and count from 1.
@@ -263,7 +263,7 @@ contains
     call turned%ordered(m, [1, 2, 2], stat=stat, errmsg=errmsg)
     call check(stat == tailrace_invalid_input, "axis 2 twice")
     call within%of(v(m(1):1:-1, :, 1:m(3)), stat, errmsg)
-    call refused(stat, tailrace_invalid_input, errmsg, "backwards")
+    call refused(stat, tailrace_invalid_input, errmsg, "negative stride")
   end subroutine
 
   subroutine test_reduction()
