@@ -185,8 +185,8 @@ def test_no_shell_sees_a_name(library: TapeLibrary, tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"put": "put {file}"}, "put = 'put {file}' lacks {key}"),
-        ({"put": "put {path} {key}"}, "put knows no {path}"),
-        ({"list": "awk '{print $1}'"}, "list knows no {print"),
+        ({"put": "put {path} {key}"}, "put contains an unknown name {path}"),
+        ({"list": "awk '{print $1}'"}, "list contains an unknown name {print"),
         ({"get": "get '{key} {file}"}, "No closing quotation"),
         ({"read": "read {key} {offset}"}, "lacks {length}"),
         ({"stage": "dmget -a"}, "lacks {keys}, {keyfile}"),

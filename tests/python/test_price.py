@@ -87,7 +87,7 @@ def test_table_names_the_best() -> None:
         app, ["plan", "transposes", "--nodes", "6x24x24", "--nodes", "23x6x24", *GEMINI_TRANSPOSE]
     )
     assert done.exit_code == 0, done.output
-    assert "Least: 0.6357 s with 3312x1 ranks on 23x6x24" in " ".join(done.output.split())
+    assert "Shortest: 0.6357 s with 3312x1 ranks on 23x6x24" in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize(
