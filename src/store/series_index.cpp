@@ -2,6 +2,7 @@
 #include "store/series_index.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -15,7 +16,9 @@
 #include "store/array_datasets.hpp"
 #include "store/attribute_values.hpp"
 #include "store/dimension_scales.hpp"
+#include "store/file_image.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/image_driver.hpp"
 
 namespace tailrace::store {
 namespace {
@@ -31,24 +34,23 @@ constexpr unsigned tracked = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
 
 // In memory: on a full disk HDF5 reports a failure only while it closes a file, keeps the file, and
 // crashes when it ends.
-Hdf5Handle create_index(const std::string& name) {
+Hdf5Handle create_index(ImageFile& memory) {
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file access list");
-  constexpr std::size_t growth_bytes = 1 << 20;
-  check_hdf5(H5Pset_fapl_core(access.id(), growth_bytes, 0), "set a file in memory");
+  memory.use(access.id());
   check_hdf5(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set version");
   const Hdf5Handle create(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "file creation list");
   check_hdf5(H5Pset_attr_creation_order(create.id(), tracked), "set attribute order");
   check_hdf5(H5Pset_link_creation_order(create.id(), tracked), "set link order");
-  return {H5Fcreate(name.c_str(), H5F_ACC_TRUNC, create.id(), access.id()), H5Fclose,
-          "create " + name};
+  return {H5Fcreate("index", H5F_ACC_TRUNC, create.id(), access.id()), H5Fclose,
+          "create the index"};
 }
 
-std::string bytes_of(hid_t file) {
-  check_hdf5(H5Fflush(file, H5F_SCOPE_LOCAL), "flush the index");
-  const auto num_bytes = H5Fget_file_image(file, nullptr, 0);
-  check_hdf5(num_bytes < 0 ? -1 : 0, "get the size of the index");
-  std::string bytes(static_cast<std::size_t>(num_bytes), '\0');
-  check_hdf5(H5Fget_file_image(file, bytes.data(), bytes.size()) < 0 ? -1 : 0, "get the index");
+std::string bytes_of(const FileImage& image) {
+  std::string bytes(static_cast<std::size_t>(image.total_bytes), '\0');
+  for (const auto& extent : image.extents) {
+    std::memcpy(bytes.data() + extent.file_offset, image.bytes.data() + extent.start,
+                static_cast<std::size_t>(extent.count));
+  }
   return bytes;
 }
 
@@ -402,9 +404,11 @@ void write_series_index(const std::string& path, const FileContents& contents,
   const auto target = followed_links(path);
   try {
     const QuietHdf5 quiet;
-    const auto file = create_index(name_beside(target, ".image"));
-    fill_index(target, file.id(), contents, list);
-    write_whole_file(target, bytes_of(file.id()), true);
+    FileImage image;
+    ImageFile memory(image.pages);
+    fill_index(target, create_index(memory).id(), contents, list);
+    memory.take_metadata({}, image);
+    write_whole_file(target, bytes_of(image), true);
   } catch (const Error& error) {
     throw about("cannot write series " + path, error);
   }
