@@ -17,7 +17,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
-# Each worker has a session of its own, as launchers have in ctest (tests/mpiexec.sh.in says why).
+# Each worker runs in a separate session, as launchers do in ctest (see tests/mpiexec.sh.in).
 if "PYTEST_XDIST_WORKER" in os.environ and os.getpgrp() != os.getpid():
     os.setsid()
 

@@ -32,8 +32,8 @@ std::string links_name(const std::string& path) {
 // Orders of creation, as netCDF-4 wants them.
 constexpr unsigned tracked = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
 
-// In memory: on a full disk HDF5 reports a failure only while it closes a file, keeps the file, and
-// crashes when it ends.
+// The index is built in memory. If the disk is full, HDF5 reports the failure only while it closes
+// a file, leaves the file open, and crashes when the library ends.
 Hdf5Handle create_index(ImageFile& memory) {
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file access list");
   memory.use(access.id());

@@ -121,7 +121,7 @@ std::optional<std::int64_t> number_of_last(const std::vector<SeriesStep>& steps)
 
 /// Takes the steps from `step` on from the end of `steps`, and returns them, the last one first. A
 /// file that cannot be read, such as one that a power failure has damaged, goes with those around
-/// it, as the steps of a series rise.
+/// it, because the steps of a series increase.
 std::vector<SeriesStep> take_later(std::vector<SeriesStep>& steps, std::int64_t step) {
   auto looked_at = steps;
   auto num_staying = steps.size();
